@@ -25,8 +25,16 @@ highlight_language = "none"
 smartquotes = False
 
 
+def is_for_contributors(docname):
+    """Whether the page is in the last part of the front page, or next to tests."""
+    part = (HERE / "docs/index.md").read_text().partition("## For contributors")[2]
+    links = re.findall(r"^- \[[^\]]+\]\(([^)\s]+)\.md\)", part, re.MULTILINE)
+    names = {os.path.normpath(f"docs/{link}") for link in links}
+    return docname in names or docname.startswith(("tests/", "fuzz/"))
+
+
 def source_read(app, docname, source):
-    """Links to what has no page here become plain text."""
+    """Links to what has no page here become plain text. Pages for contributors are not in the search of users."""
     folder = (HERE / docname).parent
 
     def link(found):
@@ -44,7 +52,8 @@ def source_read(app, docname, source):
         is_code = fenced or line.startswith("    ")
         line = line.replace("```rust,no_run", "```rust")
         lines.append(line if is_code else re.sub(r"(!?)\[([^\]\[]+)\]\(([^)\s]+)\)", link, line))
-    source[0] = "\n".join(lines)
+    front = "---\nno-search: true\n---\n\n" if is_for_contributors(docname) else ""
+    source[0] = front + "\n".join(lines)
 
 
 def setup(app):

@@ -73,7 +73,7 @@ pub unsafe fn get_mut<'a, H: OpaqueHandle>(handle: *mut H) -> Result<&'a mut H> 
     if held.magic() == H::MARK { Ok(held) } else { Err(wrong_handle_error::<H>(held.magic())) }
 }
 
-/// Frees a handle; null, and what is no handle of this kind, is left alone.
+/// Frees a handle; null, and what is not a handle of this kind, is left alone.
 ///
 /// # Safety
 /// As [`get_mut`]; the handle is not used again.

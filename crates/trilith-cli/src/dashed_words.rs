@@ -1,4 +1,4 @@
-//! Words of the command line that begin with a minus sign and are no options: negative numbers, and items of standard input
+//! Words of the command line that begin with a minus sign and are not options: negative numbers, and items of standard input
 //! (`-#/path`). Any other such word is an option or an error of usage, unless it follows `--`. It is never taken for a value.
 
 use std::convert::Infallible;
@@ -8,10 +8,10 @@ use trilith::asdf::complex;
 use trilith::tree::Scalar;
 use trilith_yaml::yaml::resolve;
 
-/// The beginning of a word that is no option.
+/// The beginning of a word that is not an option.
 pub(crate) const MARK: &str = "\u{1}";
 
-/// Marks the words that are no options, so that they do not look like options.
+/// Marks the words that are not options, so that they do not look like options.
 pub(crate) fn mark_words(words: &mut [OsString]) {
     let is_dashed = |at: usize| words.get(at).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'));
     // Options before the command may have values.

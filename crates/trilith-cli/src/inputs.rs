@@ -40,10 +40,10 @@ pub(crate) struct FileListArgs {
     /// Also use the files in this list, one name a line; - for standard input
     #[arg(long, value_name = "LIST")]
     files_from: Option<String>,
-    /// The names of --files-from end with a NUL byte, as find -print0 writes them
+    /// Names in the list are NUL-separated (find -print0)
     #[arg(short = '0', long = "null", requires = "files_from")]
     null: bool,
-    /// In folders, also hidden files and folders
+    /// Include hidden files and folders
     #[arg(long)]
     hidden: bool,
 }

@@ -450,7 +450,7 @@ fn total_width(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
 }
 
-/// Returns a float with this number of digits, if it has more; None for what is no float. Digits before the point stay.
+/// Returns a float with this number of digits, if it has more; None for what is not a float. Digits before the point stay.
 fn shorten_float(cell: &str, digits: usize) -> Option<String> {
     let value: f64 = cell.parse().ok().filter(|value: &f64| value.is_finite())?;
     if !cell.contains(['.', 'e', 'E']) {
@@ -472,7 +472,7 @@ fn shorten_float(cell: &str, digits: usize) -> Option<String> {
     (short.chars().count() < cell.chars().count()).then_some(short)
 }
 
-/// Returns the number of columns of the terminal that standard output is, or None if it is no terminal, since other
+/// Returns the number of columns of the terminal that standard output is, or None if it is not a terminal, since other
 /// programs need whole lines.
 pub(crate) fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)

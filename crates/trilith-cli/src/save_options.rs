@@ -162,7 +162,7 @@ pub(crate) struct ValueArg {
     /// Take the value as a string, whatever it looks like
     #[arg(long, conflicts_with = "from")]
     string: bool,
-    /// The whole tag of the value
+    /// Full tag URI
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
 }

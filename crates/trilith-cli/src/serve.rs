@@ -120,7 +120,7 @@ impl ServedSite {
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
-    // A value that is no text, and two values, are not ours: an empty name fits nothing.
+    // A value that is not text, and two values, are not ours: an empty name fits nothing.
     Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or(""))
 }
 

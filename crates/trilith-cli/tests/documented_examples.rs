@@ -430,7 +430,7 @@ const BEFORE: &[(&str, &str)] = &[
 /// The file `counts.h5` of the pages, as h5py writes it: compressed, in base64.
 const COUNTS: &str = "H4sIAAAAAAACA+3VvUoDQRAH8Jld71zXRC9BQQNCBCurVIHUF2IKIWBlb6Mgd2ruwMYHECufwUfwKXwDC99FZy57Ek1jEYvA/wdzy37cMLvNPI6Ho6bveOsc1T6D3t5s3gvrh7fHL5Px8MzQvWnPH6x5Q0wUb5EM9q7MXuuMI1qSg2Y6+EsJLS0hvsjLrJj2OfycLqWEp+frj6oEJuYjImOYbdhbC+PCvEGcuHrepUiqtN7JDSyT+/nKu2099vtejb5mjWhHN8vsqqB9ZkrkvMbsho6MfNc1V8hZrZ/Tv3nrPnQIAABWlHYJE7qWdqhIIg6dRBvJhoSX2JQ4SSenVVdJ5jpMOKtuLvMiz6bfud+38b4AAAAAAAAAq+YLMiTfnDAYAAA=";
 
-/// The files `night1.fits` and `night2.fits` of docs/how-to/attributes.md, `exposure.fits` of astropy with `checksum=True`, and `sums.h5` of h5py with `fletcher32=True`: compressed, in base64.
+/// The files `night1.fits` and `night2.fits` of docs/how-to/attributes.md, `exposure.fits` of astropy with `checksum=True`, `sums.h5` of h5py with `fletcher32=True`, and the files that the first Python block of docs/how-to/fits-tables.md, netcdf.md and geotiff.md writes: compressed, in base64.
 const SUMMED: &[(&str, &str)] = &[
     (
         "night1.fits",
@@ -447,6 +447,18 @@ const SUMMED: &[(&str, &str)] = &[
     (
         "sums.h5",
         "H4sIAAAAAAACA+v0cHHj5ZLiYubgYICB/1BgAhUygIqXFZ709PdwCWJiqGASQlYIA1xMDIwMDGyCDECKLTm/NK+keDPMUGcGaoADK6QYwU5gZGBkVGFgYGJiZGSGyrFAaQw+DwOjAAeMr8DACnQlMzc3BwMjE1QvhywDUJSJmZGZhYXRBNk+WKBMZBh8YGJGZTXDKBgFo2AUjIJRQC4A1tkMTNCKE1RJsgIxGxCzQytATiDmAmJukGInJhsAUYwE/TQIAAA=",
+    ),
+    (
+        "sources.fits",
+        "H4sIAAAAAAACA+3XTU+DMBjAcXy7e/T43DhOwCVeFse2ztQMtowuwWMn3VwyYCkscd/Cj+RHE4oajeCcI172/E5NSP55oBxajzqjAQFoQQkGDXiIo1kswwTSGPqUeZCkPAq4DKBUh7IR9St611mPS8k3EPCUQ7pZCdjCtX3qQUXvMutF63AqJMSz9/IiFFGyiKOktEd8Rtxe5fvuTMUQQgghhNDByI+THh26LdA71GV2Z0D0T48bMF1EXG4g5dOlAPGUFofTyt6/np/N3c/PqmeU9wwj6y1FNE8f895HCYwt85kV8zUremZ1b9QdTlz2q/vCXMbrFay45KFIhSx/39ufesb3XrJlP1ifkkHPK+9ZX3rFLzNbiGVQXWXsfkTUfuj07Sai7/M/s/5w7BS9O6ijl8+n9ld3bYfUM1/Rs+y65rNUrz+Y+PXMV/RILd9v4lJW9MK7zf697P6r9iHrecPJuEu8PXt4/0UIIfQHmqYdOZbRftZyx45lts/V8sSxrHZbLU+dK9O+UMszp2ncvGgIIYQQQggdplcfB029wCEAAA==",
+    ),
+    (
+        "air.nc",
+        "H4sIAAAAAAACA3VRy07DMBDc9MEjBJUDHHpBkbhwoKitENfSBlU9cOYaWYlTLDk2sl0kPgX+hL/iAziwTmywItXyKPHuaGY9zh7XEQD0EDGijxgYVlNoV58TA67f51KA4ySuNjTMcEe259GSqdTQ+pUqYnaq6ZxkUrxRYZgU2vMOs/VkdjubNn3rGfhGzjtx/8OdYEb/e1yU5F2nmomCpvPp/H4yneFu+weII6Q9BLNHDvv0Tku6VZTqXEhlXtr60OncBPf2Oe3TSbwOJdo4DeT27qwGYcpn19WyvDhfM86fCd+1YVpe9DNuZ+n4DNAnw+8xzrXNBanD/Odp3c0/0QXhNK9IYaRyGUWLrw+7Pq03KctcVpWm5i9D/wbBe/c2qw3A6glgiYXlGSINWCM4hzFcwhVcL77BpxjjHZr6L+xEaldoAgAA",
+    ),
+    (
+        "dem.tif",
+        "H4sIAAAAAAACA/P01GKYx8jAIMjAwMjMAGQwMAMxI5TNBMJQtgBIDsrmAGI2KBuEBRlZwDQIiCKJiyGZI46kRgZJjS0SOxhJPV8zD9gtt4C4qYWHgQ1IfwLi9e3MDApAWgmocGM7E4MckJ0EZDcuYQKraYBZAgZ2Dqg0ftDQIucIog/EhDrCxBjBLmJnYGCBsBmhNBPLxnYxkDzHxnZ2BjEGNg6QeJ8yAw+IrqhnAdOayuHuwQoWJgr6CqEhvgpV+XmpCsZGfjUQ0RoGXUsgYKiYw8jD8Pm/GaMFox2jIePHG+aMfFuZHjMIUSVW2hgJx4o4ibHygAkRKz+YELFSA2RvaOcBq9dgRsTQHiZEDN1iol/IUisVwAAAxnrQujADAAA=",
     ),
 ];
 

@@ -84,7 +84,7 @@ fn invalid_yaml_is_reported_and_fixable() {
     );
     let (status, said) = desk.edit(&desk.editor(&lines), "\n");
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("no valid YAML"), "{said}");
+    assert!(said.contains("invalid YAML"), "{said}");
     assert_eq!(desk.file(), FILE.replace("n: 1", "n: 3"));
 }
 

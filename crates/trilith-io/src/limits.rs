@@ -113,7 +113,7 @@ impl Limits {
     /// Sets one limit from `name=value`; the value may end in k, M, G or T (powers of 1024). `auto` is the default.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or a value that is no number.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name or a value that is not a number.
     pub fn set(&mut self, assignment: &str) -> Result<()> {
         let (name, value) = assignment.split_once('=').ok_or_else(|| {
             Error::invalid_input(format!("cannot set the limit {assignment:?}: expected NAME=VALUE, such as memory=8G"))

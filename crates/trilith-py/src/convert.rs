@@ -26,7 +26,7 @@ use crate::write::check_overwrite;
 /// codec : str, optional
 ///     Codec of the blocks, as in `write`; "none" stores them uncompressed. Without it blocks keep their codec.
 /// level : int, optional
-///     Level of the codec.
+///     Compression level.
 /// rows : int, optional
 ///     Compress blocks with lz4 in pieces of this number of rows, each of which can be a Zarr chunk.
 /// chunks : tuple of int, optional

@@ -27,7 +27,7 @@ pub(crate) struct ValueStorage<'a> {
     pub inline: bool,
     /// Codec of their blocks.
     pub codec: Option<&'a str>,
-    /// Level of the codec.
+    /// Compression level.
     pub level: Option<i32>,
 }
 

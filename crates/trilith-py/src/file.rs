@@ -818,7 +818,7 @@ impl File {
     /// codec : str, optional
     ///     Codec of the arrays, as in `write`.
     /// level : int, optional
-    ///     Level of the codec.
+    ///     Compression level.
     ///
     /// Raises
     /// ------

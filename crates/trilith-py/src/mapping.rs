@@ -52,7 +52,7 @@ impl TableMapping {
         slf.py().import("trilith._arrow")?.call_method1("table_array", (slf, requested_schema))
     }
 
-    /// Refuses: columns of different types are no single array.
+    /// Refuses: columns of different types are not a single array.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__(&self, dtype: Option<Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<()> {
         let _ = (dtype, copy);

@@ -19,7 +19,7 @@ use crate::scalar::import_value_helper;
 use crate::to_value::ValueCollector;
 use crate::write::resolve_target_and_dialect;
 
-/// Begins a file that many processes write.
+/// Creates a file that several processes can write to.
 ///
 /// Each `trilith.Reserved` of the tree gets its space, and everything else is written at once. The new file is hidden next to
 /// `path` until `finish()` puts it in place. A file at `path` stays until then, and no reader takes the hidden one for complete.
@@ -141,7 +141,7 @@ pub(crate) struct ParallelWriter {
 
 #[pymethods]
 impl ParallelWriter {
-    /// The path of the file that is to be.
+    /// Path of the finished file.
     #[getter]
     fn path(&self) -> &std::ffi::OsStr {
         self.writer.path().as_os_str()

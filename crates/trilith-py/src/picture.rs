@@ -31,7 +31,7 @@ enum PictureFormat {
 
 #[pymethods]
 impl Picture {
-    /// The numbers that have the first and the last colour; None of a plot, and of an array of colours.
+    /// Display limits. None for a plot, and for an array of colours.
     #[getter]
     fn range(&self) -> Option<(f64, f64)> {
         match &self.form {
@@ -106,7 +106,7 @@ impl Picture {
 /// array : Array or array_like
 ///     An array of a file, of which only the needed part is read, or any array that numpy takes.
 /// interval : str
-///     Numbers that have the first and the last colour: "minmax", "zscale", "percentile:P" or "percentile:LO,HI".
+///     Display limits: "minmax", "zscale", "percentile:P" or "percentile:LO,HI".
 /// range : tuple of float, optional
 ///     These two numbers, in place of `interval`.
 /// stretch : str

@@ -140,7 +140,7 @@ fn native_url(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> Py
 }
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
-/// through the handle: by the URL itself if that is known, else by the file system. Returns None if it is no such handle.
+/// through the handle: by the URL itself if that is known, else by the file system. Returns None if it is not such a handle.
 pub(crate) fn open_fsspec_source(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
     let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
     if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {

@@ -34,7 +34,7 @@ use crate::to_value::{DetachedArrays, ValueCollector};
 /// codec : {"zlib", "bzp2", "lz4", "zstd", "blsc", "lz4f"}, optional
 ///     Codec of the arrays. Without it arrays are stored uncompressed, so that reading them needs no copy.
 /// level : int, optional
-///     Level of the codec.
+///     Compression level.
 /// version : str, optional
 ///     Version of the ASDF standard, "1.0" to "1.6", or "dudley-2025" or "dudley-2026" for a native Dudley file.
 /// checksums : bool

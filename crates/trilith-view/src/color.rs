@@ -1,4 +1,4 @@
-//! Colour maps by name: [`ColorMap`], and the colours of what is no number: [`Palette`].
+//! Colour maps by name: [`ColorMap`], and the colours of what is not a number: [`Palette`].
 //!
 //! The maps have the colours of matplotlib's maps of the same names, to 1 of 255: straight lines between a few of
 //! their colours, which are in the tables here. `viridis`, `plasma`, `inferno`, `magma` (van der Walt and Smith) and

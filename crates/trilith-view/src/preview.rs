@@ -29,7 +29,7 @@ const MAX_EAGER_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PreviewOptions {
-    /// Numbers that have the first and the last colour.
+    /// Display limits.
     pub interval: IntervalMethod,
     /// Scale of the numbers between them.
     pub stretch: IntensityStretch,

@@ -1,6 +1,6 @@
 //! Differences between two files of any formats: items, attributes, values and elements, with tolerances.
 //!
-//! Storage is no difference: compression, byte order, strides, the order of blocks, the spelling of a number.
+//! Storage is not a difference: compression, byte order, strides, the order of blocks, the spelling of a number.
 
 mod attributes;
 
@@ -81,7 +81,7 @@ pub struct ElementsDiffer {
     pub differing: u64,
     /// Number of elements that were compared.
     pub total: u64,
-    /// The largest difference; None if the elements are no numbers.
+    /// The largest difference; None if the elements are not numbers.
     pub max_abs: Option<f64>,
     /// The largest difference as a fraction of the larger number.
     pub max_rel: Option<f64>,

@@ -158,7 +158,7 @@ impl File {
 }
 
 /// The digests of every array of a file, in the order of its tree or layout; one bad array does not hide the others.
-/// Parameters of a Dudley stream are no arrays; a struct with stored parameters is listed by its members.
+/// Parameters of a Dudley stream are not arrays; a struct with stored parameters is listed by its members.
 ///
 /// ```
 /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2]}\n...\n";

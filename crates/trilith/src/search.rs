@@ -311,9 +311,10 @@ fn parse_shape(text: &str) -> Result<Vec<Option<u64>>> {
         .filter(|part| !part.is_empty())
         .map(|part| match part {
             "*" => Ok(None),
-            number => {
-                number.parse().map(Some).map_err(|_| Error::invalid_input(format!("{number:?} is not a length of a shape")))
-            }
+            number => number
+                .parse()
+                .map(Some)
+                .map_err(|_| Error::invalid_input(format!("invalid shape {text:?}: {number:?} is not a number or *"))),
         })
         .collect()
 }

@@ -65,7 +65,7 @@ pub struct VerifyReport {
     pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
     pub arrays: Vec<(String, Error)>,
-    /// Oddities that are no errors.
+    /// Oddities that are not errors.
     pub warnings: Vec<String>,
 }
 
@@ -217,7 +217,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
         file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
         let read_here = found.is_none();
         let report = check_block(file, block, depth, found);
-        // An exceeded work limit ends the check, because it is no problem of the block.
+        // An exceeded work limit ends the check, because it is not a problem of the block.
         file.limits().check_work(0)?;
         if read_here {
             progress.add(block.stored_len());

@@ -45,7 +45,7 @@ pub enum AttributeValue {
     Bool(bool),
     /// A text.
     Text(String),
-    /// Bytes that are no text in their declared encoding.
+    /// Bytes that are not text in their declared encoding.
     Bytes(Vec<u8>),
     /// A number with its datatype.
     Number(AttributeNumber),

@@ -193,8 +193,8 @@ impl Array {
     /// Copies all strings in C order, without the NULs that pad them.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are no strings,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if their bytes are no text, and the errors of
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are not strings,
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if their bytes are not text, and the errors of
     /// [`Array::load`].
     pub fn load_texts(&self) -> Result<Vec<String>> {
         if !self.datatype.is_text() {

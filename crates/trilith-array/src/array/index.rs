@@ -46,7 +46,7 @@ impl Index {
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is no list of indices.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a list of indices.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -308,7 +308,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such field, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are no structures.
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are not structures.
     pub fn field(&self, name: &str) -> Result<Self> {
         let Some(fields) = self.datatype.as_struct() else {
             return Err(Error::invalid_input(format!("an array of {} has no field {name:?}", self.datatype)));

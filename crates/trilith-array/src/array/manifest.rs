@@ -66,7 +66,7 @@ impl Array {
     /// chunk, and must divide their total number. Without it chunks have about 4 MiB.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the array is no such grid, with the
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the array is not such a grid, with the
     /// reason, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a number of rows that does not divide those of
     /// the array.
     ///

@@ -38,7 +38,7 @@ impl Array {
     /// The array in a `.npy` file; its elements stay where they are.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`] if it is no such file,
+    /// Returns [`ErrorKind::Malformed`] if it is not such a file,
     /// [`ErrorKind::Unsupported`] for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_npy(source, limits, &mut DtypeReader::strict())

@@ -149,7 +149,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a value that `T` does not have or elements that
-    /// are no numbers, and the errors of [`Array::load`].
+    /// are not numbers, and the errors of [`Array::load`].
     pub fn load_as<T: ArrayElement>(&self) -> Result<Vec<T>> {
         if self.datatype == T::DATATYPE {
             return self.load();
@@ -232,7 +232,7 @@ fn does_not_fit(at: usize, value: NumericValue, from: &Datatype, to: &Datatype) 
     Error::invalid_input(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
 }
 
-/// The first number in packed native bytes; nothing for elements that are no numbers.
+/// The first number in packed native bytes; nothing for elements that are not numbers.
 pub(super) fn first_value(datatype: &Datatype, bytes: &[u8]) -> Option<NumericValue> {
     each_value!(datatype, bytes, |values| { values }.next(), else None)
 }

@@ -20,7 +20,7 @@ pub struct PackedSource {
 }
 
 impl PackedSource {
-    /// The elements of an array in a byte order. Its mask is no part of them.
+    /// The elements of an array in a byte order. Its mask is not a part of them.
     pub fn new(array: Array, order: Byteorder) -> Self {
         let array = array.without_mask();
         let layer = Some(array.layer_bytes()).filter(|bytes| *bytes <= array.limits().memory / 8);

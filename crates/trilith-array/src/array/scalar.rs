@@ -199,7 +199,7 @@ fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut ValueBudget) -> R
     Ok(ElementValue::List(level))
 }
 
-/// Text without the NULs at its end; nothing if the bytes are no text.
+/// Text without the NULs at its end; nothing if the bytes are not text.
 fn decode_text(datatype: &Datatype, bytes: &[u8]) -> Option<String> {
     let text = match datatype {
         Datatype::Ucs4(_) => {

@@ -429,7 +429,7 @@ fn overlapping_elements_cannot_claim_endless_memory() {
     let array = Array::from_slice(&[1f64], &[1]).unwrap().broadcast_to(&[1 << 50]).unwrap();
     assert_eq!(array.load::<f64>().unwrap_err().kind(), ErrorKind::Limit);
     assert_eq!(array.for_each_piece(100, |_| Ok(())).unwrap_err().kind(), ErrorKind::Limit);
-    // A terabyte is no rare limit: what may be loaded may not be made of nothing.
+    // A terabyte is not a rare limit: what may be loaded may not be made of nothing.
     let some = Array::from_slice(&[1u8], &[1]).unwrap().broadcast_to(&[600 << 20]).unwrap();
     let refused =
         [some.load::<u8>().unwrap_err(), some.load_as::<u8>().unwrap_err(), some.read_bytes(Byteorder::Little).unwrap_err()];

@@ -60,7 +60,7 @@ pub(crate) struct Convert {
     /// the package asdf-compression.
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
-    /// Level of the codec
+    /// Compression level
     #[arg(long, value_name = "N")]
     level: Option<i32>,
     /// Compress the blocks with lz4 in pieces of N rows of their arrays, each of which can be read alone, as a Zarr
@@ -201,7 +201,7 @@ impl Convert {
             how.set_codec(name)?;
         }
         if let Some(text) = &self.encode {
-            // The chain is the caller's: what is wrong with it is no fault of a file.
+            // The chain is the caller's: what is wrong with it is not a fault of a file.
             let steps = asdf::parse_chain(text, &options.command_limits()?).map_err(|error| match error.kind() {
                 ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,

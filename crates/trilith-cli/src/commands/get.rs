@@ -291,7 +291,7 @@ impl Get {
             let label = job.label();
             job.out.write_raw_text(&format!("{}: ", escape_controls(&label)))?;
         }
-        // An item that is no scalar is JSON as text, too.
+        // An item that is not a scalar is JSON as text, too.
         let ends = matches!((format, item.kind()), (Format::Text, kind) if !is_one_line(kind));
         self.write_output(format, None, job, output, |out| {
             format::write_value(item, format, out)?;

@@ -8,7 +8,7 @@ use crate::dashed_words::strip_mark;
 use crate::options::Options;
 use crate::save_options::{SaveArgs, edit_item};
 
-/// Give a key another name
+/// Rename a key
 #[derive(Debug, Args)]
 #[command(alias = "rename")]
 pub(crate) struct Mv {

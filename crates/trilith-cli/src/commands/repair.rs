@@ -94,7 +94,7 @@ impl Repair {
             match fate {
                 ArrayState::Truncated { rows, total: of } => out.write_line(&format!("{path}: {rows} of {} left", count_noun(*of, "row")))?,
                 ArrayState::Lost(why) if report.items.is_some() => out.write_line(&format!("{path}: lost: {why}"))?,
-                ArrayState::Lost(why) => out.write_line(&format!("{path}: lost, null now: {why}"))?,
+                ArrayState::Lost(why) => out.write_line(&format!("{path}: lost, replaced by null: {why}"))?,
                 _ => {}
             }
         }
@@ -107,7 +107,7 @@ impl Repair {
             let what = if report.arrays.is_empty() { count_noun(items, "array") } else { format!("{} not whole", report.arrays.len()) };
             return out.write_line(&format!("{}: {all}{what}", self.output));
         }
-        out.write_line(&format!("{}: {all}{whole} of {} whole", self.output, count_noun(report.blocks.len(), "block")))
+        out.write_line(&format!("{}: {all}{whole} of {} intact", self.output, count_noun(report.blocks.len(), "block")))
     }
 
     fn report_to_json(&self, report: &RepairReport) -> Value {

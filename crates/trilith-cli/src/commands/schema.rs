@@ -150,7 +150,7 @@ fn add_from_python(schemas: &mut SchemaSet, limits: &Limits) -> Result<()> {
             serde_json::from_slice(line).map_err(|e| Error::unsupported(format!("{python} wrote no JSON: {e}")))?;
         match schemas.add(text, limits) {
             Ok(_) => count += 1,
-            // A resource may be anything; what is no YAML is no schema.
+            // A resource may be anything; what is not YAML is not a schema.
             Err(error) if error.kind() == ErrorKind::Malformed => {}
             Err(error) => return Err(error),
         }

@@ -32,14 +32,14 @@ pub(crate) struct Show {
     /// Take the image of several arrays, if no path chooses one: the array `data`, or the largest
     #[arg(long)]
     first: bool,
-    /// Draw it as this (default: chosen by the shape of the array)
+    /// Kind of plot (default: chosen by the shape of the array)
     #[arg(long = "as", value_name = "WHAT")]
     what: Option<DrawingKind>,
-    /// Numbers that have the first and the last colour: minmax, zscale, percentile:P (the middle P percent) or
+    /// Display limits: minmax, zscale, percentile:P (the middle P percent) or
     /// percentile:LO,HI
     #[arg(long, value_name = "INTERVAL", default_value = "zscale")]
     interval: IntervalMethod,
-    /// Show the values between these two numbers, in place of --interval
+    /// Display limits LO,HI (overrides --interval)
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     range: Option<Limits>,
     /// Scale of the numbers between them: linear, sqrt, log, asinh, power:P

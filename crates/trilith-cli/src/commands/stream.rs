@@ -53,7 +53,7 @@ pub(crate) struct Stream {
     /// Codec of the finished block
     #[arg(long, value_name = "CODEC", requires = "finalise")]
     codec: Option<String>,
-    /// Level of the codec
+    /// Compression level
     #[arg(long, value_name = "N", requires = "codec")]
     level: Option<i32>,
 }

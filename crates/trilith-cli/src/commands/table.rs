@@ -31,8 +31,8 @@ use crate::output_file::OutputFile;
 /// Print the rows of a table, or make a table of values of many files
 ///
 /// FILE#/path prints the rows of the table at this path: a FITS table, compound data, a structured array, a table of ASDF.
-/// Without a path there is a row for each file and a column for each -c NAME=/path. The first column is the file. Values keep their types. A missing value is empty (null). A column with integers
-/// and floats has floats, one with any other mixture text. With --each there is a row for each item of a list. The
+/// Without a path there is a row for each file and a column for each -c NAME=/path. The first column is the file. Values keep their types. A missing value is empty (null). Mixed
+/// integers and floats become floats, any other mix becomes strings. With --each there is a row for each item of a list. The
 /// rows are held in memory, the files are not.
 #[derive(Debug, Args)]
 pub(crate) struct Table {

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::save_options::{BlockRewrite, SaveArgs};
 
-/// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
+/// Replace the YAML tree of a file (--from), or rewrite the file with spare room for the tree
 ///
 /// The text has the form that to-yaml prints; its ndarrays name the blocks of the file by number.
 #[derive(Debug, Args)]

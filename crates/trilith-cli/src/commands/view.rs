@@ -10,7 +10,7 @@ pub(crate) struct View {
     /// Files, folders, patterns and URLs; one may have a #/path to begin with. Default: the current folder
     #[arg(value_name = "FILE[#/path]")]
     files: Vec<String>,
-    /// In folders, also hidden files and folders
+    /// Include hidden files and folders
     #[arg(long)]
     hidden: bool,
     /// Only print the URL

@@ -15,7 +15,7 @@ use crate::outputs::{ClaimedOutputs, OutputTemplate};
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
 pub(crate) struct ArraySelection {
-    /// Files, folders, patterns and URLs; after # the path of an item
+    /// Files, folders, patterns and URLs, each with an optional #/path
     #[arg(value_name = "FILE#/path", required_unless_present = "files_from", value_parser = strip_mark)]
     item: Option<String>,
     /// More files, folders, patterns and URLs

@@ -38,7 +38,7 @@ pub(super) struct InputNames {
     max_in_flight: usize,
 }
 
-/// Refuses an argument that is no file, but the path of an item in the file before it.
+/// Refuses an argument that is not a file, but the path of an item in the file before it.
 fn check_item_paths(arguments: &[String], options: &Options) -> Result<()> {
     for pair in arguments.windows(2) {
         let [file, path] = pair else { continue };

@@ -356,7 +356,7 @@ proptest! {
     /// The crate blusc, written by others, as judge: it reads ours, and we read its.
     #[test]
     fn blusc_agrees(len in 1usize..200_000, seed: u64, item in proptest::sample::select(vec![1usize, 2, 3, 4, 8, 17]), shuffle in 0u8..3, inner in proptest::sample::select(vec![0u8, 1, 3, 4, 5])) {
-        // If the number of items is no multiple of 8, c-blosc 1 leaves the bits alone, and blusc
+        // If the number of items is not a multiple of 8, c-blosc 1 leaves the bits alone, and blusc
         // (like c-blosc 2) does not: there c-blosc 1 is right, checked with the package `blosc`.
         // If the first byte of a word is its highest, blusc shuffles bits in another order than the definition gives,
         // by which shuffle.rs tests ours.

@@ -112,10 +112,10 @@ fn find_secret_ranges(name: &str) -> Vec<Range<usize>> {
     let authority = &name[start..end];
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     let user = match authority.rfind('@') {
-        // The name of a container is no secret.
+        // The name of a container is not a secret.
         Some(at) if is_web || authority[..at].contains(':') => Some(start..start + at),
         Some(_) => None,
-        // A password with a slash: what seems to be its first part is no port.
+        // A password with a slash: what seems to be its first part is not a port.
         None if port.is_some_and(|port| port.bytes().any(|b| !b.is_ascii_digit()) && !port.ends_with(']')) => {
             name.rfind('@').filter(|at| *at >= end).map(|at| start..at)
         }

@@ -21,7 +21,7 @@ const MIN_PREALLOCATE: u64 = 16 << 20;
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the disk does not have enough space. Other reports of the
-/// system are no error: space is then allocated while the bytes are written.
+/// system are not errors: space is then allocated while the bytes are written.
 pub fn preallocate(file: &File, bytes: u64) -> Result<()> {
     #[cfg(target_os = "linux")]
     if bytes >= MIN_PREALLOCATE {

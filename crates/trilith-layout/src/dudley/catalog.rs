@@ -403,7 +403,7 @@ impl Catalog {
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`] if the layout is no template (E408), the
+    /// Returns [`ErrorKind::Malformed`] if the layout is not a template (E408), the
     /// records lack one of its parameters (E409) or a value is impossible, each with its place in the layout.
     /// Returns the errors of `take`, too.
     pub fn locate(

@@ -33,7 +33,7 @@ use crate::threads;
 #[derive(Debug)]
 pub struct ChunkedArray {
     chunking: ChunkShape,
-    /// Datatype of the elements. The length of text is a part of it, and is no axis of the shape.
+    /// Datatype of the elements. The length of text is a part of it, and is not an axis of the shape.
     datatype: Datatype,
     order: Byteorder,
     places: Places,
@@ -141,7 +141,7 @@ struct GridSpec<'s> {
     item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
-    /// The index of the chunks, if they are no items.
+    /// The index of the chunks, if they are not items.
     index: Option<&'s Arc<dyn ChunkIndex>>,
 }
 

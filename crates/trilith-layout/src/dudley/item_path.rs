@@ -40,7 +40,7 @@ pub fn split_members(path: &str) -> Option<(String, Vec<String>)> {
 /// Takes a path apart.
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not a path.
 pub(super) fn parse(path: &str) -> Result<Vec<PathStep>> {
     let bad =
         || Error::invalid_input(format!("{path:?} is not an item path")).hint("write it as /group/list[3]/x or /s(0).member");

@@ -355,7 +355,7 @@ impl StreamOutline {
     /// The node at a path.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not a path.
     pub fn find(&self, path: &str) -> Result<Option<ItemTreeId>> {
         let trimmed = path.trim_end_matches('/');
         let mut at = 0;

@@ -19,7 +19,7 @@ impl Draft {
     /// The layout of this dict in the dialect of 2025, and its arrays in the order of the text.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no dict and for names that no layout can
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not a dict and for names that no layout can
     /// have, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for datatypes that Dudley lacks.
     pub fn layout(&self) -> Result<(String, Vec<Array>)> {
         if !matches!(self.kind, NewItemKind::Dict(_)) {

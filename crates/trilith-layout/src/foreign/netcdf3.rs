@@ -141,7 +141,7 @@ impl CdfHeader {
     /// it otherwise.
     fn has_strings(&self, variable: &Variable) -> bool {
         let Some(last) = variable.dimensions.last() else { return false };
-        // A record is no character, and a variable with the name of the dimension has its coordinates.
+        // A record is not a character, and a variable with the name of the dimension has its coordinates.
         let is_length = |of: &Dimension| of.length > 0 && self.variables.iter().all(|other| other.name != of.name);
         if !self.dimensions.get(*last).is_some_and(is_length) {
             return false;

@@ -3,7 +3,7 @@
 use crate::array::{Byteorder, Datatype};
 use crate::layout::{LayoutLiteral, integer_literal};
 
-/// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is no number.
+/// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is not a number.
 pub(super) fn fill_value(datatype: &Datatype) -> Option<LayoutLiteral> {
     Some(match datatype {
         Datatype::Int8 => LayoutLiteral::Integer(-127),

@@ -119,7 +119,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
     npy::write_unreadable_columns(&missing, name, text)
 }
 
-/// A member that is no array of numpy: its bytes.
+/// A member that is not an array of numpy: its bytes.
 fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutBuilder) -> Result<()> {
     let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
     text.write_item(name, &ItemSpec::bytes(stored).with_offset(start))?;

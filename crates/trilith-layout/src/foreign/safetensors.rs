@@ -1,6 +1,6 @@
 //! safetensors: the length of a JSON text as 8 bytes, that text, and the bytes of the tensors.
 //!
-//! Floats of 8 bits, and those of 16 with the exponent of 32, are no datatype of a layout: their bytes are declared, and
+//! Floats of 8 bits, and those of 16 with the exponent of 32, are not datatypes of a layout: their bytes are declared, and
 //! `safetensors_dtype` names them.
 
 use std::collections::HashSet;

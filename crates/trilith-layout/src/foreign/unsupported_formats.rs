@@ -200,7 +200,7 @@ mod tests {
             let text = said(&bytes);
             assert!(text.starts_with(&format!("x is {what}")) && text.contains("; read it with "), "{text}");
         }
-        // Text in the place of a mark is no mark.
+        // Text in the place of a mark is not a mark.
         assert!(!said(&placed(208, b"MAP of")).contains("MRC"));
     }
 

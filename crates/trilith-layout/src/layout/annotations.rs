@@ -1,4 +1,4 @@
-//! The words of a layout about what is no item of a stream: members of structs, named types, the summary block; and the
+//! The words of a layout about what is not an item of a stream: members of structs, named types, the summary block; and the
 //! parameters in its shapes.
 
 use std::collections::HashSet;

@@ -341,7 +341,7 @@ pub(super) fn find_entry<'l>(
     }
     for item in top_items(layout, &path) {
         if layout.item(item).kind == ItemData::List {
-            // A list itself is no entry: none of its elements need be walked.
+            // A list itself is not an entry: none of its elements need be walked.
             let name = layout.static_path(item);
             if !path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('[')) {
                 continue;

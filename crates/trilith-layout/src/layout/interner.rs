@@ -210,7 +210,7 @@ impl<V: Copy> NameScope<V> {
     pub(crate) fn insert(&mut self, key: (u32, u32), value: V) {
         let at = key.1 as usize;
         if at >= self.first.len() {
-            // Names count up to the number of names; anything else is no name.
+            // Names count up to the number of names; anything else is not a name.
             if at > (u32::MAX >> 2) as usize {
                 return;
             }

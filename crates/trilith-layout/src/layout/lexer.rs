@@ -123,7 +123,7 @@ pub(super) fn plain_comments(text: &str, dialect: Dialect) -> Vec<Span> {
     }
 }
 
-/// Returns `true` if a character that is no letter or digit of ASCII may be inside an unquoted name of 2025: "legal C, python, or
+/// Returns `true` if a character that is not a letter or digit of ASCII may be inside an unquoted name of 2025: "legal C, python, or
 /// javascript variable names … need not be quoted". Marks that combine with a letter are part of it.
 fn is_name_character_2025(c: char) -> bool {
     c == '$' || !c.is_ascii() && (c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}'))
@@ -216,7 +216,7 @@ impl<'t> Lexer<'t> {
         self.position = at;
     }
 
-    /// Returns `true` if a name of 2025 begins with the character at a byte, which is no letter of ASCII.
+    /// Returns `true` if a name of 2025 begins with the character at a byte, which is not a letter of ASCII.
     fn has_letter_2025(&self, at: usize) -> bool {
         let first = self.text.get(at..).and_then(|rest| rest.chars().next());
         first.is_some_and(|c| c == '$' || !c.is_ascii() && c.is_alphabetic())

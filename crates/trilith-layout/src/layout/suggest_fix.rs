@@ -77,7 +77,7 @@ impl ParseResult {
             if after.len() >= before.len() || after.iter().any(is_new) || parsed.terminated != self.terminated {
                 continue;
             }
-            // An edit after which this error is still at its place is no correction.
+            // An edit after which this error is still at its place is not a correction.
             let this = (found.code, found.message.as_str());
             if count_same_messages(&after, &this) >= count_same_messages(&before, &this)
                 || best.iter().any(|(.., known)| is_same(known, &layout))
@@ -296,7 +296,7 @@ fn similar_names(word: &str, code: &str) -> Vec<String> {
         };
         found.extend(nearest(bare, names.iter().copied().filter(declares)));
     }
-    // `f16` is no misspelled `c16`: the letter tells the kind.
+    // `f16` is not a misspelled `c16`: the letter tells the kind.
     let is_kind = |name: &&str| {
         let digits =
             |name: &str| name.get(1..).is_some_and(|size| !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit()));

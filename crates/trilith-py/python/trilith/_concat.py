@@ -21,7 +21,7 @@ def concat(
     dims: str | abc.Iterable[str] | None = None,
     join: Literal["new", "existing"] = "new",
 ) -> Any:
-    """Joins the arrays at a path of many files to one lazy `xarray.DataArray`.
+    """Joins the array at a path in many files into one lazy `xarray.DataArray`.
 
     Only the tree of each file is read at first. A task of dask opens the file that it reads. Masked elements are NaN, and integers
     with a mask are floats, as `xarray.open_mfdataset` has them. Needs xarray and dask.
@@ -72,7 +72,7 @@ def concat(
     order = functools.cmp_to_key(_natural)
     names = sorted(glob.glob(files, recursive=True), key=order) if isinstance(files, str) else [os.fspath(name) for name in files]
     if not names:
-        raise FileNotFoundError(f"no file fits {files!r}")
+        raise FileNotFoundError(f"no file matches {files!r}")
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         parts, dtypes = zip(*pool.map(lambda name: _part(name, path, dims), names), strict=True)
     if join == "existing" and dim not in parts[0].dims:

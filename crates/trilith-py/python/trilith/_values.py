@@ -200,8 +200,8 @@ class TaggedList(list[typing.Any]):
 class Pieces:
     """An array that is written piece by piece, because it does not fit into memory.
 
-    `pieces` is iterated when the file is written, and gives arrays whose first axes make up that of
-    `shape`. If the length of that is None, there may be any number: the array is written as the streamed
+    `pieces` is iterated when the file is written. It yields arrays that are concatenated along the first axis
+    of `shape`. Use None for this length if it is not known: the array is written as the streamed
     last block of the file, and rows can be appended later. With `masked`, pieces may be masked arrays; their
     masks wait in a temporary file until the elements are written.
 

@@ -242,7 +242,7 @@ class WCS:
         return nearest[0] if len(nearest) == 1 else tuple(nearest[::-1])
 
     def transform(self, from_frame: str, to_frame: str, *arrays: Any) -> Any:
-        """Returns coordinates of one frame as those of another. No bounding box applies.
+        """Transforms coordinates between frames. No bounding box applies.
 
         From the world to the pixels, the inverse in the file is evaluated, or the analytic one.
 
@@ -613,7 +613,7 @@ def covering(
 ) -> list[str]:
     """Returns the files with an image that holds a position on the sky.
 
-    Trilith computes it from the coordinates of the images. Values in the file, as `s_region`, do not count.
+    Trilith computes it from the coordinates of the images. Header values such as `s_region` are ignored.
 
     Parameters
     ----------

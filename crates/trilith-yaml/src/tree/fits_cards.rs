@@ -1,7 +1,7 @@
 //! Cards of a FITS header by their keyword: `/fits/0/header/OBJECT` is the value of that card.
 //!
 //! The `fits` list of a tree (ASDF 0.1.0dev, section 4.2) has a list of rows `[keyword, value, comment]` for each
-//! header. A key after `header` that is no number names the first row of that keyword, `OBJECT/2` the second,
+//! header. A key after `header` that is not a number names the first row of that keyword, `OBJECT/2` the second,
 //! and `OBJECT/-` one more. Numbers lead to rows as in any list.
 
 use super::edit::Edit;
@@ -95,7 +95,7 @@ impl<'t> CardLocator<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what follows the keyword and is no number from 1
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what follows the keyword and is not a number from 1
     /// on.
     pub(super) fn resolve_card(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
         let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };

@@ -31,7 +31,7 @@ pub enum TreeRule {
     BigInteger,
     /// The content of a node does not fit its tag.
     TagContent,
-    /// An escape is half of a surrogate pair, which is no character of YAML 1.1.
+    /// An escape is half of a surrogate pair, which is not a character of YAML 1.1.
     SurrogateEscape,
     /// A directive that YAML 1.1 does not define.
     Directive,

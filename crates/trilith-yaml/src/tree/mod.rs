@@ -166,7 +166,7 @@ impl Tree {
     /// An empty text is a tree of one null. Implements chapter "Tree" of the ASDF standard on YAML 1.1.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column if `text` is no YAML or
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with line and column if `text` is not YAML or
     /// holds a second document, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is larger or deeper than
     /// `limits` allow.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self> {
@@ -194,7 +194,7 @@ impl Tree {
     ///
     /// # Errors
     /// Returns the errors of [`Tree::parse`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the
-    /// byte that is no UTF-8.
+    /// byte that is not UTF-8.
     pub fn parse_bytes(bytes: Vec<u8>, origin: TextOrigin, limits: &Limits) -> Result<Self> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();

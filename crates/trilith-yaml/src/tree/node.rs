@@ -145,7 +145,7 @@ impl<'t> Node<'t> {
         self.record_index().meta & KIND_MASK == ALIAS
     }
 
-    /// The node that an alias refers to, or `None` if this is no alias.
+    /// The node that an alias refers to, or `None` if this is not an alias.
     pub fn alias_target(self) -> Option<Node<'t>> {
         self.is_alias().then(|| Node::new(self.tree, self.target_index()))
     }

@@ -168,7 +168,7 @@ pub trait Places {
     fn find_child(&self, at: &Self::Place, key: &str, path: &TreePath) -> Result<Self::Place>;
 }
 
-/// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
+/// Goes along `path` from `start` to a node that is not a reference, through those on the way and at the end.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for references that lead back to themselves, and

@@ -12,7 +12,7 @@ use crate::span::Span;
 /// Reads the one document of `text` and sends its events to `receiver`.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no YAML or holds two documents, and
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is not YAML or holds two documents, and
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it nests too deep, and what `receiver` returns.
 pub(crate) fn read_complete<R: EventReceiver>(text: &str, limits: &Limits, receiver: &mut R) -> Result<()> {
     let depth = usize::try_from(limits.depth).unwrap_or(usize::MAX);
@@ -30,7 +30,7 @@ pub(crate) fn read_complete<R: EventReceiver>(text: &str, limits: &Limits, recei
     });
     let (written, text) = (text, without.as_deref().unwrap_or(text));
     let mut parser = Parser::new_from_str_with_options(text, options);
-    // A byte order mark is no token.
+    // A byte order mark is not a token.
     let last = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let written = without.is_some().then_some(written);
     let mut adapter = EventAdapter {
@@ -199,7 +199,7 @@ impl EventAdapter<'_> {
             YamlScalarStyle::Literal | YamlScalarStyle::Folded => {
                 let start = self.skip_to(b"|>").unwrap_or(range.start);
                 let mut end = super::scalar_text::block_end(self.text, start, range.end);
-                // Blanks in the place of a break are no part of it.
+                // Blanks in the place of a break are not part of it.
                 while self.tag_spans.is_some_and(|written| !written.is_char_boundary(end)) {
                     end -= 1;
                 }
@@ -314,7 +314,7 @@ fn translate_error(error: &ScanError, limits: &Limits) -> Error {
     let column = u32::try_from(place.col()).unwrap_or(u32::MAX).saturating_add(1);
     let made = match error.kind() {
         ErrorKind::RecursionLimitExceeded => Limits::exceeded_error("depth", limits.depth, "the YAML tree nests too deep"),
-        _ => Error::malformed(format!("no valid YAML: {}", normalize_message(&error.info()))),
+        _ => Error::malformed(format!("invalid YAML: {}", normalize_message(&error.info()))),
     };
     made.at_text(line, column)
 }

@@ -72,7 +72,7 @@ fn take_breaks(rest: &mut &str) -> String {
 /// Joins the lines of a plain or quoted scalar.
 fn fold_lines(raw: &str, style: YamlScalarStyle) -> String {
     let mut out = String::with_capacity(raw.len());
-    // Text that an escape made is no blank to be trimmed.
+    // Text that an escape made is not a blank to be trimmed.
     let (mut fixed, mut rest) = (0, raw);
     while let Some(next) = rest.chars().next() {
         if let Some((first, after)) = split_break(rest) {

@@ -221,7 +221,7 @@ impl YamlPrinter<'_> {
         self.out.extend(std::iter::repeat_n(' ', column));
     }
 
-    /// `key: value`, or `? key` and `: value` if the key is no short single line.
+    /// `key: value`, or `? key` and `: value` if the key is not a short single line.
     fn print_entry(&mut self, key: &Value, value: &Value, column: usize) {
         let simple = match &key.data {
             ValueData::Seq(_) | ValueData::Map(_) => false,

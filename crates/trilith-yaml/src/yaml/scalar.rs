@@ -43,7 +43,7 @@ impl<'t> Scalar<'t> {
         }
     }
 
-    /// Compares two numbers exactly, with any number of digits. Returns None if one is no number.
+    /// Compares two numbers exactly, with any number of digits. Returns None if one is not a number.
     ///
     /// ```
     /// use std::cmp::Ordering;

@@ -30,7 +30,7 @@ enum EscapeStyle {
 /// Joins lines: one break becomes a blank, more breaks one less; blanks around them vanish.
 fn fold_lines(raw: &str, escapes: EscapeStyle) -> String {
     let mut out = String::with_capacity(raw.len());
-    // Text that an escape made is no blank to be trimmed.
+    // Text that an escape made is not a blank to be trimmed.
     let mut fixed = 0;
     let mut rest = raw;
     loop {

@@ -147,7 +147,7 @@ impl Value {
         self.entries().iter().rev().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
     }
 
-    /// Sets the value under a text key, at its old place or at the end; what is no mapping becomes one.
+    /// Sets the value under a text key, at its old place or at the end; what is not a mapping becomes one.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) {
         let key = key.into();
         if !matches!(self.data, ValueData::Map(_)) {
@@ -172,7 +172,7 @@ impl Value {
         }
     }
 
-    /// Adds an item at the end; what is no list becomes one.
+    /// Adds an item at the end; what is not a list becomes one.
     pub fn push(&mut self, item: impl Into<Value>) {
         if !matches!(self.data, ValueData::Seq(_)) {
             self.data = ValueData::Seq(Vec::new());
@@ -182,7 +182,7 @@ impl Value {
         }
     }
 
-    /// Adds a pair at the end, whatever keys there are; what is no mapping becomes one.
+    /// Adds a pair at the end, whatever keys there are; what is not a mapping becomes one.
     pub fn push_pair(&mut self, key: impl Into<Value>, value: impl Into<Value>) {
         if !matches!(self.data, ValueData::Map(_)) {
             self.data = ValueData::Map(Vec::new());

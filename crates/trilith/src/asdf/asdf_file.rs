@@ -422,7 +422,7 @@ impl AsdfFile {
         })
     }
 
-    /// Reads the node of a mask, which may be a reference. From 1.0 on a list without a tag is no array, and masks nothing.
+    /// Reads the node of a mask, which may be a reference. From 1.0 on a list without a tag is not an array, and masks nothing.
     fn read_mask(&self, node: Node<'_>) -> Result<Option<Mask>> {
         let found = walk::follow(self, &walk::FoundNode::root(self).with_node(node)).with_context(|| "mask")?;
         let (file, node) = (found.file(self), found.node(self));

@@ -233,7 +233,7 @@ impl<'a> AsdfBuilder<'a> {
     /// Another view of an array that was added already, by the node of that one: the block is shared.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `base` is no node of a block.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `base` is not a node of a block.
     pub fn view(&self, base: &Value, offset: u64, shape: &[u64], strides: Option<&[i64]>) -> Result<Value> {
         if base.get("source").and_then(Value::as_i64).is_none() {
             return Err(Error::invalid_input("a view needs an array that is stored in a block"));

@@ -57,7 +57,7 @@ pub(crate) fn read_chain_yaml(block: &Block, stored: &dyn Source, limits: &Limit
 /// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no list of steps.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is not a list of steps.
 ///
 /// ```
 /// use trilith::asdf::{ChainStep, parse_chain};

@@ -109,7 +109,7 @@ pub(crate) fn read_asdf_header(source: &dyn Source, limits: &Limits) -> Result<H
     let rows = generation::find_candidate_generations(token, version)?;
     let (mut comments, mut raw_comments) = (Vec::new(), Vec::new());
     let mut bytes = 0;
-    // A block index without blocks is no comment.
+    // A block index without blocks is not a comment.
     let is_comment = |text: &str| text.starts_with('#') && text.as_bytes() != super::index::INDEX_HEADER;
     while let Some((text, raw, next)) = line_at(source, end, limits.text)?.filter(|(text, ..)| is_comment(text)) {
         bytes += text.len() as u64;
@@ -214,7 +214,7 @@ pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -
             None => start += ahead.len() as u64,
         }
     };
-    // A block mark is no UTF-8; zeros are unused space.
+    // A block mark is not UTF-8; zeros are unused space.
     if first == 0 {
         return Ok(None);
     }
@@ -325,7 +325,7 @@ pub(crate) fn check_tree(text: &str) -> Result<()> {
     }
 }
 
-/// Refuses text between header and tree that is no comment, if the tree then begins with `%YAML`.
+/// Refuses text between header and tree that is not a comment, if the tree then begins with `%YAML`.
 fn check_stray_text(ahead: &[u8], start: u64) -> Result<()> {
     let is_content = |line: &[u8]| !line.starts_with(b"#") && !line.trim_ascii().is_empty();
     let Some(first) = ahead.split(|b| *b == b'\n').find(|line| is_content(line)) else { return Ok(()) };

@@ -370,7 +370,7 @@ fn parse_origin<'t>(source: Node<'t>) -> Result<ElementSource<'t>> {
     match source.as_str() {
         Some(text) => Ok(match text.strip_prefix("fits:") {
             Some(hdu) => ElementSource::FitsHdu(hdu.to_owned()),
-            // A fragment is no part of what a URI retrieves (RFC 3986, 3.5).
+            // A fragment is not a part of what a URI retrieves (RFC 3986, 3.5).
             None => ElementSource::External(text.split('#').next().unwrap_or("").to_owned()),
         }),
         None => Err(source.error("source is neither the number of a block nor a URI")),
@@ -547,7 +547,7 @@ fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option
     Ok((inner, name, dims, order))
 }
 
-/// A datatype that is no structure; None if it is one.
+/// A datatype that is not a structure; None if it is one.
 fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
     if node.is_scalar() {
         let name = node.text();

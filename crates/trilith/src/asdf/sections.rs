@@ -65,7 +65,7 @@ const PREFETCH_BLOCKS: usize = 128;
 struct HeaderScan {
     blocks: Vec<Block>,
     warnings: Vec<String>,
-    /// Offset of an index that is no text.
+    /// Offset of an index that is not text.
     unreadable_index: Option<u64>,
     /// The reason why some blocks may not have been found, as an error of the kind at fault.
     incomplete_block: Option<Error>,
@@ -111,7 +111,7 @@ impl AsdfSections {
     /// Finds header, tree, first block and index.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`] if this is no file of the family, and
+    /// Returns [`ErrorKind::Malformed`] if this is not a file of the family, and
     /// [`ErrorKind::Limit`] if the tree is too long.
     pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_as(source, None, limits)
@@ -375,7 +375,7 @@ impl AsdfSections {
         }
         let walk = self.scan();
         match &walk.incomplete_block {
-            // A failure of the disk or the server is no fault of the blocks.
+            // A failure of the disk or the server is not a fault of the blocks.
             Some(error) if error.kind() != ErrorKind::Malformed => Err(error.copy()),
             _ => Ok(walk.blocks.iter().collect()),
         }
@@ -703,7 +703,7 @@ impl AsdfSections {
         Ok(())
     }
 
-    /// Notes content from a byte on in a place for the index alone. It is no part of the file, but a rewrite must
+    /// Notes content from a byte on in a place for the index alone. It is not a part of the file, but a rewrite must
     /// not drop it.
     fn note_trailing(&self, walk: &mut HeaderScan, index: Option<&BlockIndex>, from: u64, what: &str) -> Result<()> {
         let limits = Limits::default();
@@ -774,7 +774,7 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
 /// Bytes that count as blank.
 const BLANK_BYTES: &[u8] = b"\0 \t\r\n";
 
-/// The end of the last byte of a range that is no blank; `from` is the first one.
+/// The end of the last byte of a range that is not a blank; `from` is the first one.
 fn find_content_end(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<u64> {
     let mut end = to;
     while end > from {
@@ -788,7 +788,7 @@ fn find_content_end(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> 
     Ok(from)
 }
 
-/// The first byte of the range that is no blank.
+/// The first byte of the range that is not a blank.
 pub(crate) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {
     let mut at = from;
     while at < to {

@@ -48,8 +48,8 @@ fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
     Ok(is_blank.then(|| size - tree.start))
 }
 
-/// Overwrites the tree in the file that `file` was opened from, if the new text fits; whether it did. One that is
-/// inside another, or that was unpacked, is never changed so. The rest of the room is filled with zeros (spaces before
+/// Overwrites the tree in place if the new text fits, and returns whether it fit. A file that is
+/// inside another, or that was unpacked, is never changed in this way. The rest of the room is filled with zeros (spaces before
 /// ASDF 1.0).
 ///
 /// # Errors

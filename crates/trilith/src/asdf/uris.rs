@@ -28,7 +28,7 @@ pub struct FileUri<'t> {
     pub is_source: bool,
 }
 
-/// Every `$ref` of a tree, every `source` that is no block of the file and no HDU of the FITS file around it, and the
+/// Every `$ref` of a tree, every `source` that is not a block of the file and no HDU of the FITS file around it, and the
 /// `fileuri` of every core/externalarray.
 ///
 /// # Errors
@@ -87,8 +87,8 @@ pub(super) fn reinterpret<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u st
     }
 }
 
-/// A tree whose references `resolve` resolves, as it must read where references begin at `to`; None if it
-/// reads as it does. References that mean nothing, such as relative ones in a file from standard input, stay.
+/// Returns the tree with its references, which `resolve` resolves, rewritten for the base `to`; `None` if no
+/// reference changes. References that mean nothing, such as relative ones in a file from standard input, stay.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
@@ -172,7 +172,7 @@ impl AsdfFile {
         self.resolver().base()
     }
 
-    /// The absolute URI of the file that a reference in this one means; None if it means none.
+    /// Returns the absolute URI of the file that a reference points to, or `None` if it points to no file.
     pub fn absolute(&self, uri: &str) -> Option<String> {
         self.base().join(reinterpret(&**self.resolver(), self.is_early(), uri))
     }
@@ -197,8 +197,8 @@ impl AsdfFile {
         }
     }
 
-    /// Another tree for this file, whose references begin where those of the file do, as it must read where
-    /// they begin at `to`.
+    /// Returns another tree for this file, with its references rewritten from the base of the file to the
+    /// base `to`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.

@@ -130,7 +130,7 @@ pub fn follow(this: &AsdfFile, from: &FoundNode) -> Result<FoundNode> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing keys if `pointer` leads nowhere,
-/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is no pointer, and the errors of [`follow`].
+/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is not a pointer, and the errors of [`follow`].
 pub fn find(file: &AsdfFile, pointer: &str) -> Result<FoundNode> {
     let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
     tree::resolve_path(&mut OpenTrees(file), FoundNode::root(file), &path)
@@ -265,7 +265,7 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<ListedNdarray>> {
     Ok(list)
 }
 
-/// core/integer keeps its words in an ndarray that is no array of the user's.
+/// core/integer keeps its words in an ndarray that is not an array of the user's.
 pub(crate) fn is_integer_tag(tag: &str) -> bool {
     tag.strip_prefix("tag:stsci.edu:asdf/core/integer-").is_some()
 }

@@ -83,7 +83,7 @@ impl TableCell {
         }
     }
 
-    /// The elements of an array, in order; None for an array whose elements are no values. A masked element is null.
+    /// The elements of an array, in order; None for an array whose elements are not values. A masked element is null.
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
@@ -164,7 +164,7 @@ impl TableCell {
         }
     }
 
-    /// An order of all cells, for sorting: by type, then by value; what is no number after the numbers, null last.
+    /// An order of all cells, for sorting: by type, then by value; what is not a number after the numbers, null last.
     pub(crate) fn total_cmp(&self, other: &Self) -> Ordering {
         let rank = |cell: &Self| match cell {
             Self::Bool(_) => 0,

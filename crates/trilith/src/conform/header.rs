@@ -16,7 +16,7 @@ const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
 const MAX_LINE_LEN: u64 = 64 << 10;
 
 /// Looks at the header line and, if the document has them, the comments. The byte after them; None if this
-/// is no file of the family at all.
+/// is not a file of the family at all.
 pub(super) fn check_header(source: &dyn Source, law: &AsdfRules, limits: &Limits, found: &mut Findings) -> Result<Option<u64>> {
     let read = header::read_asdf_header(source, limits).map_or(MAX_LINE_LEN, |header| header.end.max(MAX_LINE_LEN));
     let start = read_vec(source, 0, source.len().min(read), limits)?;

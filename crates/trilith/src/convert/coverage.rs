@@ -35,7 +35,7 @@ impl CoverageTracker {
         Ok(())
     }
 
-    /// Marks what describes the elements of an ndarray; a mask is no part of it.
+    /// Marks what describes the elements of an ndarray; a mask is not a part of it.
     ///
     /// # Errors
     /// Returns the errors of [`CoverageTracker::mark_subtree`].

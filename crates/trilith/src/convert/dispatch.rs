@@ -115,7 +115,7 @@ impl File {
     /// text stay unchanged ([`File::rebased_to`]). `progress` receives the number of decoded bytes done so far.
     ///
     /// If something would be lost and `options.allow_loss` is not set, [`ConvertReport::written`] is false, and the
-    /// content of `out` is no valid file.
+    /// content of `out` is not a valid file.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for options that the form has no place for,

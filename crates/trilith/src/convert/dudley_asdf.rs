@@ -235,7 +235,7 @@ impl DudleyToTree<'_, '_, '_> {
         }
         self.annotate_array_attributes(id, path);
         if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
-            // An attribute of a dict of a file of another format is no item.
+            // An attribute of a dict of a file of another format is not an item.
             let members = children.as_deref().filter(|_| !self.is_foreign());
             self.annotate(item, path, &AttributeFilter { children: members, applied: Vec::new() });
         }
@@ -630,7 +630,7 @@ impl<'a> AsdfToDudley<'a> {
         }
     }
 
-    /// A node that is no scalar of a mapping; recursion is limited by [`MAX_DEPTH`]. None for an array that is skipped.
+    /// A node that is not a scalar of a mapping; recursion is limited by [`MAX_DEPTH`]. None for an array that is skipped.
     fn build_item(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("the tree nests more than {MAX_DEPTH} deep")).at_path(path));

@@ -35,7 +35,7 @@ const STRICT_FITS_TAG: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 const ASTROPY_FITS_TAG: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
 /// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left
-/// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are no filling.
+/// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are not filling.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU that differs from its CHECKSUM or DATASUM,
@@ -323,7 +323,7 @@ fn list_hdus(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Hdu
             mark_heap_views(&mut account, views, data, limits)?;
         }
     }
-    // The writer of the file is no part of it.
+    // The writer of the file is not a part of it.
     if let Some(library) = root.get("asdf_library") {
         account.mark_subtree(library, limits)?;
     }

@@ -250,7 +250,7 @@ impl HduBuilder<'_> {
 }
 
 impl HduBuilder<'_> {
-    /// The attributes of items that are no arrays, which have no separate header. The others are in the header of the array.
+    /// The attributes of items that are not arrays, which have no separate header. The others are in the header of the array.
     fn group_attributes(&self, arrays: &HashSet<NodeId>) -> Vec<(Vec<String>, Option<CardValue>)> {
         let mapping = self.file.annotations();
         let mut found = Vec::new();

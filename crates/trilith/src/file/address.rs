@@ -129,7 +129,7 @@ impl ComputedValue {
         ("scale", Self::Scale),
     ];
 
-    /// Returns the value of a word; None if it is no such word.
+    /// Returns the value of a word; None if it is not such a word.
     pub fn from_name(word: &str) -> Option<Self> {
         Self::VALUE_NAMES.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
     }
@@ -164,7 +164,7 @@ impl ItemAddress {
     /// Reads an address. The last `@` outside of quotes begins the name; `%40` is an `@` of a path or of a name.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if what follows the `@` is no name.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if what follows the `@` is not a name.
     pub fn parse(text: &str) -> Result<Self> {
         let Some((path, name)) = split_address(text) else { return Ok(Self { path: text.to_owned(), name: None }) };
         let selector = AttributeSelector::parse(name)?;

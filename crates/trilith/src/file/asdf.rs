@@ -237,7 +237,7 @@ impl Backend for AsdfFile {
     fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
         let node = self.node_at(at);
         let mut found = ItemMetadata { tag: node.tag(), ..ItemMetadata::default() };
-        // An ndarray, which its tag identifies, is no reference. Most mappings without children are ndarrays.
+        // An ndarray, which its tag identifies, is not a reference. Most mappings without children are ndarrays.
         if parts.includes(MetadataParts::TAG) && !node.is_alias() && !ndarray::is_ndarray(node) {
             found.reference = walk::reference_target(node);
         }

@@ -271,7 +271,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns the target of a reference.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the item is no reference, and an error if the other
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the item is not a reference, and an error if the other
     /// file cannot be opened.
     fn target(&self, at: &ItemLocation) -> Result<ResolvedItem> {
         Ok(ResolvedItem::same_file(at.clone()))

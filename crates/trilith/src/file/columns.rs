@@ -81,7 +81,7 @@ pub struct TableColumn<'f> {
     pub item: Item<'f>,
 }
 
-/// Returns the columns of a table, or None if an item is no table. A column of structs is one column.
+/// Returns the columns of a table, or None if an item is not a table. A column of structs is one column.
 ///
 /// # Errors
 /// Returns an error if the table cannot be read.
@@ -104,7 +104,7 @@ pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>
     fields.into_iter().map(column).collect::<Result<_>>().map(Some)
 }
 
-/// Returns the column of a table that has a name; None if an item is no table or has no such column.
+/// Returns the column of a table that has a name; None if an item is not a table or has no such column.
 pub(super) fn find_column<'f>(table: &Item<'f>, name: &str) -> Result<Option<Item<'f>>> {
     if let Some(columns) = tagged_columns(table)? {
         return Ok(columns.into_iter().find(|column| column.name == name).map(|column| column.item));

@@ -11,7 +11,7 @@ const MAX_TRIED: usize = 1000;
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageRank {
-    /// `true` if the array has at least two axes and is no table.
+    /// `true` if the array has at least two axes and is not a table.
     is_image: bool,
     /// `true` if the name of the array is `data`.
     is_data: bool,

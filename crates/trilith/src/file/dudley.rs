@@ -423,7 +423,7 @@ fn axes_at(file: &DudleyFile, at: &ItemLocation) -> Result<AxisNames> {
     let Ok(id) = file.outline_id(at) else { return Ok(AxisNames::default()) };
     let Some(item) = file.outline()?.item(id) else { return Ok(AxisNames::default()) };
     if file.is_foreign() {
-        // The parameters of a derived layout are no names of the other format.
+        // The parameters of a derived layout are not names of the other format.
         let names = declared_axis_names(file.layout(), item).unwrap_or_default();
         return Ok(AxisNames { names, is_coordinate: false });
     }

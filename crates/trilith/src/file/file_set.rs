@@ -33,7 +33,7 @@ pub struct FileSet {
     warnings: Vec<String>,
     nodes: Vec<FileSetNode>,
     selection: FileSelection,
-    /// Cache by node: arrays of an item that is a list; `None` if the item is no list.
+    /// Cache by node: arrays of an item that is a list; `None` if the item is not a list.
     per_file_cache: Mutex<HashMap<usize, Option<PerFileArrays>>>,
 }
 

@@ -117,7 +117,7 @@ impl FileFinder {
     /// problem is an error.
     ///
     /// # Errors
-    /// Returns an error if a name cannot be used, a folder cannot be listed, or no file fits a pattern, and
+    /// Returns an error if a name cannot be used, a folder cannot be listed, or no file matches a pattern, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a name is that of an `output` which is replaced.
     pub fn all_named<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>, output: &Path, adds: bool) -> Result<Vec<String>> {
         let written = std::fs::canonicalize(output).ok();
@@ -262,7 +262,7 @@ impl FileFinderIter {
             }
         }
         if found.is_empty() && failed.is_empty() {
-            let error = Error::invalid_input(format!("no file fits the pattern {text}"));
+            let error = Error::invalid_input(format!("no file matches the pattern {text}"));
             failed.push((text.to_owned(), explain_missing(text, error)));
         }
         let problem = |(name, error)| FoundFile { name, problem: Some(error) };

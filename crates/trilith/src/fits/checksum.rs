@@ -81,7 +81,7 @@ impl OnesComplementSum {
 #[derive(Debug, Clone, PartialEq)]
 enum StatedSum<T> {
     Sum(T),
-    /// The value is no sum.
+    /// The value is not a sum.
     Unreadable(CardValue),
 }
 
@@ -112,7 +112,7 @@ fn is_md5(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Describes a value that is no sum.
+/// Describes a value that is not a sum.
 fn unreadable_sum(keyword: &str, value: &CardValue) -> String {
     let form = if keyword == CHECKSUM_KEYWORD { "16 letters and digits" } else { "a number of 32 bits" };
     let value = match value {

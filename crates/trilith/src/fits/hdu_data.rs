@@ -53,7 +53,7 @@ impl HduData {
     /// A primary HDU, with an image or without data.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array that is no image (see [`is_image`]).
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array that is not an image (see [`is_image`]).
     pub fn primary(image: Option<&Array>) -> Result<Self> {
         let mut cards = vec![Card::new("SIMPLE", true, "conforms to FITS standard")?];
         match image {

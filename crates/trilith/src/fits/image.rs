@@ -51,7 +51,7 @@ pub(super) fn unsigned_conversion(number: StoredNumber, linear: Scaling) -> Opti
 pub(super) fn read_image_scaling(header: &Header) -> Result<Scaling> {
     let scale = header.float("BSCALE")?.unwrap_or(1.0);
     let zero = header.float("BZERO")?.unwrap_or(0.0);
-    // A blank that is no whole number means nothing and is passed over, as others do.
+    // A blank that is not a whole number means nothing and is passed over, as others do.
     let blank = header.integer("BLANK").ok().flatten();
     Ok(Scaling { scale, zero, blank })
 }

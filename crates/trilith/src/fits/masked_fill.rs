@@ -16,7 +16,7 @@ pub(super) struct MaskedWriter {
 /// The value of masked elements.
 #[derive(Debug, Clone)]
 pub(super) struct FillValue {
-    /// The field; None if the array is no structure.
+    /// The field; None if the array is not a structure.
     pub field: Option<String>,
     /// Bytes of a stored row.
     pub at: Range<usize>,

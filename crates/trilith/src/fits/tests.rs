@@ -354,7 +354,7 @@ fn hostile_headers_are_errors() {
     // Sizes cost nothing until they are requested.
     let fits = open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000000000000"])).unwrap();
     assert_eq!(fits.array(&fits.hdus()[0]).unwrap_err().kind(), ErrorKind::Malformed);
-    // Groups without axes are no groups.
+    // Groups without axes are not groups.
     let groups =
         open(header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "NAXIS1  = 0", "GROUPS  = T", "GCOUNT  = 2"])).unwrap();
     assert!(groups.array(&groups.hdus()[0]).is_err());

@@ -216,7 +216,7 @@ fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<JsonVal
     match said.get("_FillValue").copied().or(node.missing.as_ref()) {
         Some(value @ (JsonValue::Int(_) | JsonValue::Float(_) | JsonValue::BigNumber(_))) => return Ok(value.clone()),
         Some(JsonValue::Text(text)) if matches!(array.datatype(), Datatype::Ascii(_)) => {
-            // A single byte that is no UTF-8 was decoded as cp1252.
+            // A single byte that is not UTF-8 was decoded as cp1252.
             let one = encode_s1(text).filter(|bytes| bytes.len() == 1);
             return Ok(JsonValue::Text(base64(&one.unwrap_or_else(|| text.clone().into_bytes()))));
         }

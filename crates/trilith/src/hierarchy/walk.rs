@@ -297,7 +297,7 @@ impl Hierarchy {
             stated_names: leaf.stated_names(key, known),
         });
         let dimensions = given.assign_names(&axes.collect::<Vec<_>>(), first);
-        // A parameter that is a length of the arrays is no variable: xarray has one meaning for a name.
+        // A parameter that is a length of the arrays is not a variable: xarray has one meaning for a name.
         let used: HashSet<&String> = dimensions.iter().flatten().collect();
         let is_length = |key: &str, dims: &[String]| used.contains(&key.to_owned()) && !dims.iter().any(|dim| dim == key);
         let is_left_out: Vec<bool> =

@@ -44,7 +44,7 @@ const BUFFER_SIZE: usize = 4 << 20;
 /// writer.reserve("/data", &Datatype::Float32, Byteorder::NATIVE, &[4, 3])?;
 /// ParallelWriter::create(&path, writer)?;
 ///
-/// // Each process opens it, by the path of the file that is to be.
+/// // Each process opens it, by the path of the finished file.
 /// for row in 0..4 {
 ///     let work = ParallelWriter::open(&path)?;
 ///     work.write_region("/data", s![row], &Array::from_slice(&[row as f32; 3], &[3])?)?;
@@ -146,7 +146,7 @@ impl ParallelWriter {
         Ok(Self { draft, id, arrays, blocks, native: None })
     }
 
-    /// The path of the file that is to be.
+    /// Path of the finished file.
     pub fn path(&self) -> &Path {
         self.draft.target()
     }

@@ -118,7 +118,7 @@ pub(super) fn find_blocks(
 }
 
 /// A streamed block is the last thing in its file and states no sizes. One whose sizes fit has a wrong flag, and
-/// an index, which begins at byte `end`, is no data.
+/// an index, which begins at byte `end`, is not data.
 fn repair_streamed_block(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
     if fits {
         block.flags &= !block::STREAMED;
@@ -170,7 +170,7 @@ fn next_sound(
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding out is more work than the command may do: that
-/// is no damage.
+/// is not damage.
 fn recover_block(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<RecoveredBlock> {
     let found = recover_data(source, &block, right, behind, limits);
     limits.check_work(0)?;
@@ -222,7 +222,7 @@ fn recover_data(
 
 fn truncated(data: SourceRef, have: u64, of: u64) -> Result<(BlockState, Option<SourceRef>)> {
     if have == 0 {
-        return Err(Error::malformed("nothing of it can be read"));
+        return Err(Error::malformed("unreadable"));
     }
     Ok((BlockState::Truncated { recovered: have, total: of }, Some(Arc::new(WindowSource::new(data, 0, have)?))))
 }

@@ -1,6 +1,6 @@
 //! Saving the rest of a damaged or truncated file.
 //!
-//! Unreadable parts are left out and reported, and nothing is made up: lines of the tree that are no YAML are
+//! Unreadable parts are left out and reported, and nothing is made up: lines of the tree that are not YAML are
 //! removed, an array whose end is missing keeps its whole rows, and an array without any becomes null. Every block
 //! keeps its number. The written file is verified before the report is made, so that the report lists every
 //! remaining problem.
@@ -237,7 +237,7 @@ fn array_state(node: Node<'_>, pieces: &[blocks::RecoveredBlock], limits: &Limit
     let place = if number < 0 { number + pieces.len() as i64 } else { number };
     let piece = usize::try_from(place).ok().and_then(|place| pieces.get(place));
     let lost = |why: &str| Ok(Some(ArrayState::Lost(format!("block {number}: {why}"))));
-    let Some(piece) = piece else { return lost("is not there") };
+    let Some(piece) = piece else { return lost("missing") };
     if let BlockState::Lost(why) = &piece.fate.fate {
         return lost(why);
     }

@@ -9,7 +9,7 @@ use crate::tree::{TextOrigin, Tree};
 /// Number of lines that are left out one by one; then everything after the last key that can be kept goes.
 const MAX_SINGLE_REMOVALS: usize = 64;
 
-/// The text without what is no YAML, ended as it should be; and each line left out, counted from 1, with the reason.
+/// The text without what is not YAML, ended as it should be; and each line left out, counted from 1, with the reason.
 pub(super) fn salvage_tree_text(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u32, String)>)> {
     let mut lost = Vec::new();
     let text = decode_lossy_text(bytes, &mut lost);
@@ -76,7 +76,7 @@ fn join_lines(lines: &[&str]) -> String {
     text
 }
 
-/// The bytes as text: what is no text becomes U+FFFD.
+/// The bytes as text: what is not text becomes U+FFFD.
 fn decode_lossy_text(bytes: Vec<u8>, lost: &mut Vec<(u32, String)>) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,

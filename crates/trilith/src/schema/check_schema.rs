@@ -38,7 +38,7 @@ pub struct SchemaReport {
     pub unchecked: Vec<ExampleReport>,
     /// Number of examples.
     pub example_count: usize,
-    /// Departures from the form of a schema that are no errors, in words.
+    /// Departures from the form of a schema that are not errors, in words.
     pub warnings: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct ExampleReport {
 }
 
 /// Examines the schemas and manifests of a folder, which may refer to each other and to `schemas`. `None` means a file
-/// that is neither, an error for one that is no YAML.
+/// that is neither, an error for one that is not YAML.
 ///
 /// ```
 /// use trilith::{Limits, check::{SchemaSet, examine_all}};
@@ -113,7 +113,7 @@ impl Validator {
     /// example whose root has no tag that is known is validated against the schema itself.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the schema refers to what is no YAML.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the schema refers to what is not YAML.
     pub fn examine(&mut self, tree: &Tree) -> Result<SchemaReport> {
         let root = tree.root();
         let id = root.get("id").and_then(Node::as_str);

@@ -248,7 +248,7 @@ impl<'a, 't> FastChecker<'a, 't> {
     }
 
     fn fits_pair(&mut self, name: Option<&str>, value: Node<'t>, object: &'a ObjectRule) -> bool {
-        // A key that is no text is not named anywhere.
+        // A key that is not text is not named anywhere.
         let Some(name) = name else { return self.check_additional(value, object.rest) };
         let mut named = false;
         if let Some((_, part)) = object.named.iter().find(|(known, _)| **known == *name) {

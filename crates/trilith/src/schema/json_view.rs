@@ -106,7 +106,7 @@ pub(super) fn is_surely_text(node: Node<'_>) -> bool {
         && if node.style() == Some(YamlScalarStyle::Plain) { surely_text(node.source_text()) } else { !node.is_nonspecific() }
 }
 
-/// Returns `true` if a scalar is a short decimal integer, as most that are no text.
+/// Returns `true` if a scalar is a short decimal integer, as most that are not text.
 #[inline]
 fn is_surely_integer(node: Node<'_>) -> bool {
     if node.style() != Some(YamlScalarStyle::Plain) || node.tag().is_some() {

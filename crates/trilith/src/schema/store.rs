@@ -155,7 +155,7 @@ impl SchemaSet {
     /// A schema whose `tag` keyword is at the top is bound to that tag.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML (JSON is YAML too).
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is not YAML (JSON is YAML too).
     pub fn add(&mut self, text: impl Into<String>, limits: &Limits) -> Result<AddedDocument> {
         let tree = Tree::parse(text, limits)?;
         let root = tree.root();

@@ -356,7 +356,7 @@ fn every_bundled_schema_compiles_and_follows_its_metaschema() {
         let notes = validator.compile_schema(&uri).unwrap();
         assert!(notes.is_empty(), "{uri}: {notes:?}");
         let tree = parse(validator.schemas().text(&uri).unwrap());
-        // `requiredProperties` is no keyword of draft-04, which allows others.
+        // `requiredProperties` is not a keyword of draft-04, which allows others.
         let report = validator.validate_root(&tree, "http://stsci.edu/schemas/yaml-schema/draft-01").unwrap();
         assert!(report.is_valid(), "{uri}: {:?}", report.problems);
     }

@@ -85,7 +85,7 @@ impl Validator {
     /// Adds a schema that the root of every tree must fit, from its text; `file` names it in messages.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is not YAML.
     pub fn add_custom(&mut self, text: &str, file: &str) -> Result<()> {
         let tree = Tree::parse(text, &self.limits)?;
         let uri = match tree.root().get("id").and_then(Node::as_str) {

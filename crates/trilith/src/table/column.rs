@@ -214,7 +214,7 @@ fn item_below<'f>(item: &Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
     Ok(Some(at))
 }
 
-/// The element of an array without axes; text if it is no number that a cell holds.
+/// The element of an array without axes; text if it is not a number that a cell holds.
 fn scalar_cell(item: &Item<'_>) -> Result<TableCell> {
     let array = item.decoder().decode_text(item.array()?)?;
     if array.mask().is_some() {

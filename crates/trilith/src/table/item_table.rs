@@ -129,7 +129,7 @@ impl<'f> ItemTable<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown column and for a condition that cannot be
-    /// parsed, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a column whose values are no cells, and an error if the
+    /// parsed, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a column whose values are not cells, and an error if the
     /// values cannot be read.
     pub fn read(&self, selection: &RowSelection) -> Result<Table> {
         let names = self.names();

@@ -70,7 +70,7 @@ impl Query {
     /// about any item. Any other name is that of an attribute: `/fits/0@EXPTIME`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no column, and for two of one name.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not a column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::from_columns(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
     }
@@ -111,7 +111,7 @@ impl Query {
     /// item itself; those that begin with `//` begin at the root of the file, and `@index` is the number of the item.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not a path.
     pub fn rows_of(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
             return Err(Error::invalid_input(format!("the path {path:?} does not begin with /")));
@@ -134,7 +134,7 @@ impl Query {
     /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, ICRS unless
     /// [`Query::position_frame`] names another frame; or within a radius of it, in degrees.
     ///
-    /// Trilith computes whether an image has the position. Values in the file, as `s_region`, do not count.
+    /// Trilith computes whether an image has the position. Header values such as `s_region` are ignored.
     #[must_use]
     pub fn covering_position(mut self, position: [f64; 2], radius: f64) -> Self {
         let frame = self.cone.map(|cone| cone.frame).unwrap_or_default();

@@ -126,7 +126,7 @@ fn of_primitive<T: SummaryNumber, const N: usize>(array: &Array, read: impl Fn([
     Ok(Summary { min, max, sum: seen.sum, count: seen.count })
 }
 
-/// Element by element: what is stored in a way that no machine calculates with, and what is no number.
+/// Element by element: what is stored in a way that no machine calculates with, and what is not a number.
 fn of_scalars(array: &Array) -> Result<Summary> {
     let mut found = Summary { min: TableCell::Null, max: TableCell::Null, sum: 0.0, count: 0 };
     array.for_each_scalar(|element, masked| {

@@ -100,7 +100,7 @@ fn is_latitude(name: Option<&String>, kind: Option<&String>) -> bool {
     }
 }
 
-/// Takes over the equinox of a reference frame. One that is no year becomes part of the name, so that it differs from any other.
+/// Takes over the equinox of a reference frame. One that is not a year becomes part of the name, so that it differs from any other.
 fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
     let Some(attributes) = get(reference, "frame_attributes")? else { return Ok(()) };
     let time = |key: &str| -> Result<Option<String>> {

@@ -15,7 +15,7 @@ const MAX_KEYWORDS: usize = 100_000;
 pub(super) enum CardLists {
     /// A list holds the cards of a header.
     Accepted,
-    /// A list is no header.
+    /// A list is not a header.
     Refused,
 }
 

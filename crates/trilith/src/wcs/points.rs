@@ -116,7 +116,7 @@ impl PointTable {
         array.charge()?;
         if let Some(structure) = array.datatype().as_struct() {
             let names: Vec<String> = structure.fields().iter().map(|field| field.name.clone().unwrap_or_default()).collect();
-            // Columns of text, as names of sources, are no numbers.
+            // Columns of text, as names of sources, are not numbers.
             let column = |name: &String| array.field(name).and_then(|field| field.load_as::<f64>()).unwrap_or_default();
             let columns = names.iter().map(column).collect();
             return Ok(Self { names, rows: PointRows::Numbers(columns) });

@@ -57,7 +57,7 @@ impl Format {
         }
     }
 
-    /// Returns `true` if it is no text.
+    /// Returns `true` if it is not text.
     pub(super) fn is_binary(self) -> bool {
         matches!(self, Self::Npy | Self::Raw)
     }

@@ -17,7 +17,7 @@ use crate::commands::blocks;
 use crate::commands::tree::attributes_json;
 use crate::output::{Output, escape_controls, display_size};
 
-/// Show the kind of a file: generation, sizes, tree, blocks, index
+/// Show format, version, size and blocks of a file
 ///
 /// Nothing is decoded, so the time does not depend on the size of the file.
 #[derive(Debug, Args)]

@@ -77,7 +77,7 @@ impl CatalogArgs {
             Some(by) => CatalogListing::sort(files, by, layout, &mut open)?,
             None => files,
         };
-        // A catalog is no file with a layout that it could name.
+        // A catalog is not a file with a layout that it could name.
         let template = self.input.read_catalog(options)?.is_none().then(|| path_of(&self.input.file));
         let listing = CatalogListing::read(&path_of(output), template.as_deref(), &files, layout, &mut open);
         let listing = match listing {

@@ -146,7 +146,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// The next token that is no comment.
+    /// The next token that is not a comment.
     fn peek(&self) -> Option<Token<'t>> {
         self.tokens.get(self.position..)?.iter().find(|token| token.kind != TokenKind::Comment).copied()
     }
@@ -292,7 +292,7 @@ impl<'t> Parser<'t> {
                     });
                 }
                 let passed = self.tokens.get(start..self.position).unwrap_or(&[]);
-                // A declaration with a value, or of something elsewhere, is no part of a file.
+                // A declaration with a value, or of something elsewhere, is not a part of a file.
                 if is_variable && !passed.iter().any(|token| matches!(token.text, "extern" | "static" | "=")) {
                     self.lost.get_or_insert(error.to_string());
                 }
@@ -373,7 +373,7 @@ impl<'t> Parser<'t> {
         let words: Vec<&str> = found.iter().map(|token| token.text).collect();
         if let Some(value) = evaluate(&words, &self.constants) {
             let is_new = self.constants.insert(name.to_owned(), value).is_none();
-            // A value below -1 is no parameter; a second value is written out wherever it is used.
+            // A value below -1 is not a parameter; a second value is written out wherever it is used.
             if value >= -1 && is_new && !self.types.contains_key(&format!("#{name}")) {
                 let _ = writeln!(self.output, "{} : {value}", quoted_name(name));
                 self.types.insert(format!("#{name}"), LayoutType { name: value.to_string(), is_char: false });

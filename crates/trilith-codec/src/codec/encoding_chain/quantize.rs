@@ -295,7 +295,7 @@ pub(super) type TileRuns = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
 /// Writes chunks.
 pub(super) struct QuantizeEncoder {
     plan: QuantizePlan,
-    /// The values that are no padding; None if all are.
+    /// The values that are not padding; None if all are.
     inside: Option<TileRuns>,
     pieces: PieceSplitter,
     total: u64,

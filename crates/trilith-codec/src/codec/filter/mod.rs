@@ -51,7 +51,7 @@ impl FilterPipeline {
     /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`] for what are no words.
+    /// Returns [`ErrorKind::Malformed`] for what are not words.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
         let mut filters = Vec::new();

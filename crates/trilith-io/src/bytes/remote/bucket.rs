@@ -49,7 +49,7 @@ pub(super) fn service_from_scheme(scheme: &str) -> Option<ObjectService> {
 }
 
 /// Divides the URL of an object into its bucket and the rest, which is taken literally, or percent-decoded if the
-/// URL is of the web. Returns `None` if `text` is no URL of an object, and the reason if it is a wrong one.
+/// URL is of the web. Returns `None` if `text` is not a URL of an object, and the reason if it is a wrong one.
 pub(super) fn parse_object_url(text: &str) -> Option<Result<(Bucket, String), &'static str>> {
     let (scheme, rest) = text.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();

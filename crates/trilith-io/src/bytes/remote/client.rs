@@ -266,7 +266,7 @@ impl RemoteTarget {
         self.client.store_of(&self.address)?.take_bucket_warning()
     }
 
-    /// Sends a GET with these headers, follows redirects, and gives back whatever answer is no error.
+    /// Sends a GET with these headers, follows redirects, and gives back whatever answer is not an error.
     pub(super) fn get(&self, headers: &[(&str, &str)]) -> Result<Response, Failure> {
         let moved = lock(&self.redirected).clone();
         if let Some(url) = moved {
@@ -374,7 +374,7 @@ impl RemoteTarget {
         Error::new(ErrorKind::Io, message).context(format!("{} {}", self.operation, self.address.display()))
     }
 
-    /// Interprets an answer that is no success.
+    /// Interprets an answer that is not a success.
     pub(super) fn status_failure(&self, mut reply: Response) -> Failure {
         let (status, wait) = (reply.status, reply.headers.retry_after);
         let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");

@@ -276,11 +276,11 @@ impl RemoteOptions {
         Ok(options)
     }
 
-    /// Lets references out of a file lead to addresses that begin with `prefix`: `https://host/folder/`,
+    /// Allows external references to URLs with the prefix `prefix`: `https://host/folder/`,
     /// `s3://bucket/`, or `https://` for every public host.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if that is no beginning of an address.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the prefix is not the beginning of a URL.
     pub fn allow(&mut self, prefix: &str) -> Result<()> {
         self.allowed.push(Prefix::parse(prefix)?);
         Ok(())

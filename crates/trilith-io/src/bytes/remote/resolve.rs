@@ -31,7 +31,7 @@ type Opened = (SourceRef, Arc<dyn Resolve>);
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no address,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not an address,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the server does not give the file.
 pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
     let address = Address::parse(url)?;
@@ -105,7 +105,7 @@ pub(crate) fn join(address: &str, uri: &str) -> Option<String> {
     Address::parse(address).ok()?.absolute_reference(uri)
 }
 
-/// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
+/// Allows references out of local files to URLs that [`RemoteOptions::allow`] allows, and
 /// everything else if `inner` allows.
 pub struct AllowListResolver {
     inner: Arc<dyn Resolve>,

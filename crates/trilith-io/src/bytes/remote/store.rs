@@ -446,7 +446,7 @@ impl BucketSettings<'_> {
         let of_another = name.is_some() && named.is_some_and(|named| name.as_deref() != Some(named));
         let found = named.map(str::to_owned).or(name).ok_or_else(no_account)?;
         if of_another {
-            // A key opens one account, and is no other's business.
+            // A key opens one account, and is not the business of another.
             return Ok(AzureAccount { name: found, ..AzureAccount::default() });
         }
         let key = self.option_or_env(

@@ -188,7 +188,7 @@ fn omitted_items_and_missing_files_are_masked() {
                 left.1.lock().unwrap().iter().all(|file| !["run0000.bd", "run0003.bd", "run0004.bd"].contains(&file.as_str()))
             );
         }
-        // If all files are missing, reading reports it; an existing file that cannot be read is no omission.
+        // If all files are missing, reading reports it; an existing file that cannot be read is not an omission.
         let gone = catalog.array_at(&template, "/rho", &[4..5], &options, Arc::new(left)).unwrap();
         assert!(gone.mask().is_none() && gone.load::<f64>().unwrap_err().to_string().contains("run0004.bd"));
         let mut broken = files.0.clone();

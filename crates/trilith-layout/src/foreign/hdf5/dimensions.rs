@@ -30,7 +30,7 @@ impl LinkedFile {
         Ok(dataset.extend_shape(shape, fill.and_then(|fill| fill.element_of(&dataset.datatype))))
     }
 
-    /// Lengthens the dimensions without an end that are further axes of a coordinate variable. Such a variable is no user in the list
+    /// Lengthens the dimensions without an end that are further axes of a coordinate variable. Such a variable is not a user in the list
     /// of a scale, because it is a scale itself. Returns `true` if a dimension was shorter.
     pub(super) fn lengthen_dimensions(&self, scales: &[Option<u64>], dataset: &Dataset) -> Result<bool> {
         let mut was_shorter = false;

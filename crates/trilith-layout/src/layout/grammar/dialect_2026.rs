@@ -11,7 +11,7 @@ impl LayoutParser<'_> {
         match self.token.kind {
             TokenKind::Symbol | TokenKind::Quoted => self.named_element_2026(),
             TokenKind::Ampersand => self.ref_item(),
-            // The opening of a 2025 layout is no stray character.
+            // The opening of a 2025 layout is not a stray character.
             TokenKind::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.display_token(self.token));
                 self.fail_item(DiagnosticCode::E201.to_diagnostic(self.token.span, message).hint("2025 dialect?"))

@@ -428,7 +428,7 @@ impl<'t> LayoutParser<'t> {
     }
 
     /// The next token does not fit: what was expected there, under the code of the construct, unless
-    /// the token is no token at all or the text is at its end.
+    /// the token is not a token at all or the text is at its end.
     pub(super) fn fail_unexpected_token<V>(&mut self, code: DiagnosticCode, what: &str, hint: &str) -> ParseResult<V> {
         let token = self.token;
         let found = self.display_token(token);

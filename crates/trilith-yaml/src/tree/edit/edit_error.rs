@@ -29,7 +29,7 @@ impl Edit<'_> {
         })
     }
 
-    /// The new text is no tree.
+    /// The new text is not a tree.
     #[cold]
     pub(super) fn unreadable_error(&self, error: &Error, limits: &Limits) -> Error {
         self.user_error(limits).unwrap_or_else(|| {

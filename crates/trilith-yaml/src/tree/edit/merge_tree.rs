@@ -152,7 +152,7 @@ impl<'t> Edit<'t> {
     }
 }
 
-/// The pairs of a mapping by their keys' text, with their places; nothing if some are no scalars, occur twice,
+/// The pairs of a mapping by their keys' text, with their places; nothing if some are not scalars, occur twice,
 /// or merge others in.
 #[allow(clippy::type_complexity, reason = "said in one line above")]
 fn index_by_key(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)>> {

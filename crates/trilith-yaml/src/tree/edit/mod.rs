@@ -165,7 +165,7 @@ impl<'t> Edit<'t> {
     /// Sets or adds a key of a mapping node, as [`Edit::set`]; no path is searched, for edits of many nodes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`] if the node is no mapping.
+    /// Returns [`ErrorKind::InvalidInput`] if the node is not a mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
         let parent = resolve_alias(mapping);
         if !parent.is_mapping() {

@@ -42,7 +42,7 @@ fn set_scalar_changes_only_its_span() {
     assert_eq!(set("5", "", 6), "6");
     assert_eq!(set("--- 5\n...\n", "", 6), "--- 6\n...\n");
     assert_eq!(set("# c", "", 6), "# c\n6");
-    // Blanks of Unicode are no blanks of YAML.
+    // Blanks of Unicode are not blanks of YAML.
     assert_eq!(set("", "/\u{2000}", 2), "\u{2000}: 2");
     assert_eq!(set("\u{feff}#", "", 6), "\u{feff}#\n6");
     assert_eq!(set(" \n\u{feff}#", "", 6), " \n\u{feff}#\n6");

@@ -246,7 +246,7 @@ pub(super) fn block_removal(tree: &Tree, parts: &[CollectionEntry<'_>], first: u
     Some((Span::new_u32(line, end), String::new()))
 }
 
-/// The blank lines and comments at `at`, written so that they are no part of a block scalar before them: how long
+/// The blank lines and comments at `at`, written so that they are not part of a block scalar before them: how long
 /// they were, and what is there then.
 fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) -> (usize, String) {
     let end = line_start(text, skip_to_content(text, at)).max(at);

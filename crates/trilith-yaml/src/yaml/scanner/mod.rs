@@ -153,7 +153,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
         matches!(self.byte_at(at), b' ' | b'\n' | 0)
     }
 
-    /// The first line after the line break `end` that is not blank, and the first byte in it that is no space.
+    /// The first line after the line break `end` that is not blank, and the first byte in it that is not a space.
     #[inline(always)]
     pub(super) fn next_content(&self, end: usize) -> (usize, usize) {
         let mut line = end + 1;

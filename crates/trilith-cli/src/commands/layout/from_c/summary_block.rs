@@ -179,7 +179,7 @@ impl SummaryBlock {
         }
     }
 
-    /// Returns `true` if a variable at the top is the block at the beginning of the file, which is no item.
+    /// Returns `true` if a variable at the top is the block at the beginning of the file, which is not an item.
     pub(super) fn claims_variable(&mut self, name: &str, spelled: &str) -> Result<bool> {
         if !self.structs.contains(spelled) {
             return Ok(false);
