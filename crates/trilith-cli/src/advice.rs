@@ -1,5 +1,8 @@
 //! Wording of the library's advice for the command.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use trilith::Error;
 use trilith::SuggestedSetting;
 
@@ -33,4 +36,15 @@ fn option_for_setting(setting: &SuggestedSetting) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Returns the advice for a path of an item that is typed as a separate word after its file.
+pub(crate) fn misplaced_path(words: &[OsString]) -> Option<String> {
+    let exists = |name: &str| std::fs::symlink_metadata(name).is_ok();
+    words.windows(2).find_map(|pair| {
+        let [file, path] = pair else { return None };
+        let (file, path) = (file.to_str()?, path.to_str()?);
+        let is_misplaced = path.starts_with('/') && !exists(path) && Path::new(file).is_file();
+        is_misplaced.then(|| format!("there is no file {path}; for the item of {file} with this path, write '{file}#{path}'"))
+    })
 }

@@ -288,6 +288,10 @@ fn top_template(command: &Command, left_out: &[&str]) -> StyledStr {
     let style = command.get_styles();
     let (head, name) = (style.get_header(), style.get_literal());
     let mut text = format!("{{about-with-newline}}\n{head}Usage:{head:#} {name}trilith{name:#} [OPTIONS] COMMAND\n");
+    text.push_str(&format!(
+        "\n{head}Examples:{head:#}\n  trilith tree night.asdf\n  trilith get 'night.asdf#/meta/filter'      FILE#/path is an item of a file\n  \
+         trilith header night.fits --key EXPTIME\n"
+    ));
     let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
     for (group, names) in GROUPS.iter().filter(|(group, _)| !left_out.contains(group)) {
         text.push_str(&format!("\n{head}{group}:{head:#}\n"));
@@ -425,9 +429,11 @@ mod tests {
     fn top_page_lists_usual_commands() {
         let page = build_help_command(HelpLength::Long).render_help().to_string();
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-        let listed = page
-            .lines()
-            .filter(|line| line.starts_with("  ") && line.get(2..3).is_some_and(|c| c.chars().all(char::is_alphabetic)));
+        let listed = page.lines().filter(|line| {
+            line.starts_with("  ")
+                && !line.starts_with("  trilith")
+                && line.get(2..3).is_some_and(|c| c.chars().all(char::is_alphabetic))
+        });
         assert_eq!(listed.count(), 25, "{page}");
         assert!(!page.contains("--limit") && !page.contains("to-yaml"), "{page}");
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();

@@ -93,9 +93,16 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(parsed) => parsed,
         Err(error) => {
             print_usage(&error, &words);
+            if let Some(advice) = advice::misplaced_path(&words).filter(|_| error.use_stderr()) {
+                output::eprint_line(&advice);
+            }
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
+    if let Some(advice) = advice::misplaced_path(&words).filter(|_| cli.command.takes_only_items()) {
+        output::eprint_line(&format!("trilith: {advice}"));
+        return 2;
+    }
     #[cfg(unix)]
     signals::install_handlers();
     let malformed_is_no = cli.command.malformed_is_negative_result();

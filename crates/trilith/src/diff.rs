@@ -11,7 +11,7 @@ use crate::array::{Array, Byteorder, Datatype, unravel};
 use crate::asdf::{AsdfFile, annotations};
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{AddressPattern, Backend, File, Item, ItemKind};
+use crate::file::{AddressPattern, Backend, File, Item, ItemKind, surrounding_hdus};
 use crate::limits::Limits;
 use crate::tree::{Scalar, TreePath};
 
@@ -141,8 +141,26 @@ impl File {
             }
             _ => {}
         }
-        compare_items(self.root(), other.root(), "", options)
+        let mut found = compare_items(self.root(), other.root(), "", options)?;
+        if let (Some(a), Some(b)) = (surrounding_hdus(&self.root())?, surrounding_hdus(&other.root())?) {
+            found.extend(compare_cards(&a, &b, options)?);
+        }
+        Ok(found)
     }
+}
+
+/// Compares the cards of the FITS files around two trees. Their data are arrays of the trees.
+fn compare_cards(a: &Item<'_>, b: &Item<'_>, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
+    let limits = a.backend().limits().clone();
+    let mut compare = Comparer { limits: &limits, out: Differences { options, found: Vec::new() }, cached: 0 };
+    for (number, ((_, a), (_, b))) in a.keyed_children()?.into_iter().zip(b.keyed_children()?).enumerate() {
+        let path = format!("/fits/{number}");
+        let keys = if options.ignore.is_empty() { TreePath::root() } else { TreePath::parse(&path)? };
+        if !compare.out.is_ignored(&path, &keys) {
+            compare.compare_attributes(&ItemPair { path, keys, a, b, depth: 1, is_revisit: false })?;
+        }
+    }
+    Ok(compare.out.found)
 }
 
 /// Compares two items and all below them. The paths of the differences begin with that of the first item, `path`.

@@ -53,9 +53,9 @@ pub use file_set::FileSet;
 #[doc(hidden)]
 pub use find_files::{FileFinder, FileFinderIter, FoundFile};
 pub(crate) use fits::container_fits;
-#[doc(hidden)]
-pub(crate) use fits::headers_in_place;
 pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
+#[doc(hidden)]
+pub(crate) use fits::{headers_in_place, surrounding_hdus};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
 pub use item::{ArrayEntry, File, Item, ItemChildren, ItemFlags, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};

@@ -20,7 +20,7 @@ use regex::Regex;
 use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
-use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind};
+use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind, surrounding_hdus};
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
@@ -125,7 +125,8 @@ impl SearchQuery {
     }
 
     /// Hands over whatever meets the conditions: `start` and what is below it, each followed by its attributes, in the order of the
-    /// file. References are not entered. The cards of a FITS header are attributes of their HDU.
+    /// file. References are not entered. The cards of a FITS header are attributes of their HDU; those of a FITS file around an ASDF
+    /// file follow.
     ///
     /// # Errors
     /// Returns an error if the items cannot be found, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are
@@ -141,21 +142,40 @@ impl SearchQuery {
             if self.matches(visit.name.as_deref(), item, || walk.path()) {
                 take(&SearchMatch { path: walk.path(), item, attribute: None, address: walk.path() })?;
             }
-            if self.has_attribute_conditions() {
-                let mut path = None;
-                for (index, attribute) in number_attributes(item.attributes()?) {
-                    let key_fits = self.key.iter().all(|re| re.is_match(&attribute.name));
-                    if !key_fits || !self.value.iter().all(|test| test.attribute_matches(&attribute.value)) {
-                        continue;
-                    }
-                    let path = path.get_or_insert_with(|| walk.path());
-                    if self.path.as_ref().is_some_and(|pattern| !pattern.matches_attribute(path, &attribute.name, index)) {
-                        continue;
-                    }
-                    let address = ItemAddress::attribute(path.as_str(), &attribute.name, index).to_string();
-                    take(&SearchMatch { path: path.clone(), item, attribute: Some(&attribute), address })?;
-                }
+            self.search_attributes(item, || walk.path(), &mut take)?;
+        }
+        if self.has_attribute_conditions()
+            && let Some(hdus) = surrounding_hdus(start)?
+        {
+            for (number, (_, hdu)) in hdus.keyed_children()?.into_iter().enumerate() {
+                self.search_attributes(&hdu, || format!("/fits/{number}"), &mut take)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Hands over the attributes of an item that meet the conditions.
+    fn search_attributes(
+        &self,
+        item: &Item<'_>,
+        path: impl Fn() -> String,
+        take: &mut impl FnMut(&SearchMatch<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if !self.has_attribute_conditions() {
+            return Ok(());
+        }
+        let mut known = None;
+        for (index, attribute) in number_attributes(item.attributes()?) {
+            let key_fits = self.key.iter().all(|re| re.is_match(&attribute.name));
+            if !key_fits || !self.value.iter().all(|test| test.attribute_matches(&attribute.value)) {
+                continue;
+            }
+            let path = known.get_or_insert_with(&path);
+            if self.path.as_ref().is_some_and(|pattern| !pattern.matches_attribute(path, &attribute.name, index)) {
+                continue;
+            }
+            let address = ItemAddress::attribute(path.as_str(), &attribute.name, index).to_string();
+            take(&SearchMatch { path: path.clone(), item, attribute: Some(&attribute), address })?;
         }
         Ok(())
     }

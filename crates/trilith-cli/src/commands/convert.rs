@@ -58,7 +58,7 @@ pub(crate) struct Convert {
     /// auto chooses none, lz4 or blsc for each block by a sample. Noise stays uncompressed, and can be sliced in place.
     /// blsc shuffles bytes and compresses them with lz4, blsc-zstd with zstd: Python asdf reads both with
     /// the package asdf-compression.
-    #[arg(long, value_name = "CODEC")]
+    #[arg(long, alias = "compression", value_name = "CODEC")]
     codec: Option<String>,
     /// Compression level
     #[arg(long, value_name = "N")]

@@ -12,7 +12,7 @@ use crate::json::attribute_facts;
 use crate::options::Options;
 use crate::output::escape_controls;
 
-/// Print the headers of FITS files, and the attributes of other files
+/// Print the headers of FITS files, and attributes of other files
 ///
 /// FITS: the cards of each HDU. HDF5, netCDF, TIFF, Dudley: the attributes of each item. ASDF: the lines before the tree,
 /// then units and descriptions of arrays. `to-yaml` prints the tree of an ASDF file.

@@ -118,6 +118,12 @@ impl Command {
         matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_))
     }
 
+    /// Returns `true` if every argument without an option is a file or an item.
+    pub(crate) fn takes_only_items(&self) -> bool {
+        use Command::{Check, Digest, Get, Header, Info, Show, Stats, Table, Tree};
+        matches!(self, Check(_) | Digest(_) | Get(_) | Header(_) | Info(_) | Show(_) | Stats(_) | Table(_) | Tree(_))
+    }
+
     /// Returns `true` if it reads its files completely.
     pub(crate) fn accepts_many_files(&self) -> bool {
         use Command::{Check, Convert, Diff, Digest, Explode, Implode, Repack, Verify};

@@ -28,7 +28,7 @@ pub(crate) struct Repack {
     #[command(flatten)]
     files: ConversionFiles,
     /// Codec of every block (default: each keeps its own)
-    #[arg(long, value_name = "CODEC")]
+    #[arg(long, alias = "compression", value_name = "CODEC")]
     codec: Option<String>,
     /// Alignment of uncompressed blocks in bytes (default: 64, before ASDF 1.0 none)
     #[arg(long, value_name = "BYTES")]

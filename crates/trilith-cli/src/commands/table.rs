@@ -28,7 +28,7 @@ use crate::outputs::{FileFormat, check_name};
 use crate::position_args::{PositionArgs, print_note};
 use crate::output_file::OutputFile;
 
-/// Print the rows of a table, or make a table of values of many files
+/// Print the rows of a table, or values of many files as a table
 ///
 /// FILE#/path prints the rows of the table at this path: a FITS table, compound data, a structured array, a table of ASDF.
 /// Without a path there is a row for each file and a column for each -c NAME=/path. The first column is the file. Values keep their types. A missing value is empty (null). Mixed

@@ -52,6 +52,7 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("trilith get 'observation.asdf#/observation/meta/filter'", "Print one value"),
     ("trilith get 'observation.asdf#/observation/data' --slice 0:10,5 -o x.npy", "Save a slice as a NumPy file"),
     ("trilith get 'observation.asdf#/observation/catalogue' --field flux -o flux.csv", "Save one column as CSV"),
+    ("trilith table 'observation.asdf#/observation/catalogue' -n 5", "Print the first rows of a table"),
     ("trilith table observation*.asdf -c f=/observation/meta/filter -c shape=/observation/data@shape", "Print a row for each file"),
     ("trilith table observation*.asdf -c m=/observation/data@max --where 'm > 0' --sort m -o max.csv", "Save selected rows in order, as CSV"),
     ("trilith table observation.asdf --each /history/entries -c text=/description -o steps.jsonl", "Save a row for each item of a list"),

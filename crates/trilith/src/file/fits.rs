@@ -292,6 +292,18 @@ fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressN
         .hint(format!("set the key, such as {}/{key}", path.rsplit_once('/').map_or(path, |(above, _)| above))))
 }
 
+/// The HDUs of the FITS file around a tree, if `item` is the root of that tree. They are at the path `/fits`, and no child of the root.
+///
+/// # Errors
+/// Returns an error if their headers cannot be read.
+pub(crate) fn surrounding_hdus(item: &super::Item<'_>) -> Result<Option<super::Item<'static>>> {
+    let Some((file, _)) = item.as_asdf().filter(|(file, node)| file.tree().root().id() == node.id()) else { return Ok(None) };
+    match listing_at(file, "/fits")? {
+        Some(listing) => super::Item::from_backend(Arc::new(listing)).find("fits"),
+        None => Ok(None),
+    }
+}
+
 /// The list of the HDUs around `file`, if `path` leads into it.
 pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>> {
     let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::address::AttributeSelector;
 use super::address_target::{AddressTarget, resolve};
 use super::backend::ItemLocation;
+use super::fits::surrounding_hdus;
 use super::item::{Item, ItemKind};
 use super::item_queries::missing_item_error;
 use crate::array::attribute::{AttributeValue, ItemAttribute};
@@ -116,7 +117,7 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
     }
 
     /// Returns the attributes of the item and of all below it, for each item that has some. A file of ASDF has no attributes: its arrays
-    /// are listed with their units and descriptions.
+    /// are listed with their units and descriptions. The HDUs of a FITS file around it follow.
     ///
     /// # Errors
     /// Returns an error if the items cannot be found, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
@@ -142,6 +143,9 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
             if !attributes.is_empty() {
                 list.push(HeaderItem { path: format!("{base}{}", walk.path()), attributes });
             }
+        }
+        if let Some(hdus) = surrounding_hdus(self.item)? {
+            list.extend(hdus.header().items()?);
         }
         Ok(list)
     }
