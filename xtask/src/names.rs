@@ -93,7 +93,6 @@ const ONE_WORD: &[&str] = &[
 const REMOVED_LATER: &[(&str, &[&str])] = &[
     ("trilith-codec/src/codec/global_heap.rs", &["Objects"]),
     ("trilith-io/src/bytes/parallel_draft.rs", &["Draft", "Writing"]),
-    ("trilith-layout/src/dudley/chunk_grid.rs", &["MEANING"]),
     ("trilith-layout/src/dudley/new_item.rs", &["Draft"]),
     ("trilith-layout/src/dudley/source_annotations.rs", &["Notes"]),
     ("trilith-yaml/src/tree/expanded_size.rs", &["Expanded", "Known"]),

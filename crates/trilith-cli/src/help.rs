@@ -30,12 +30,12 @@ const LINE_WIDTH: usize = 100;
 /// Width of the names of options at most, if a text follows on the same line.
 const MAX_NAME_WIDTH: usize = 36;
 
-/// How much of the options a help describes.
+/// Extent of a help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HelpLength {
     /// `-h`: the first part of each text, and as many options as fit.
     Short,
-    /// `--help`: all options of the command with their whole texts.
+    /// `--help`: all options of the command with their complete descriptions.
     Long,
 }
 
@@ -110,7 +110,7 @@ fn map_subcommands(mut command: Command, path: &str, change: &dyn Fn(Command, &s
     command
 }
 
-/// Completes a subcommand, whose options all have their texts.
+/// Completes a subcommand with choices, usage and examples.
 fn with_choices_and_examples(mut command: Command, path: &str, globals: &[Arg]) -> Command {
     for global in globals.iter().filter(|global| is_unsupported_option(path, global.get_id().as_str())) {
         command = command.arg(global.clone().hide(true).hide_short_help(false));
@@ -145,7 +145,7 @@ fn with_help_layout(mut command: Command, path: &str, globals: &[Arg], length: H
             command = if path.starts_with("layout") || lines(&whole) <= MAX_LONG_LINES {
                 whole
             } else {
-                end.insert_str(0, &format!("All texts of this command: trilith man {path}\n"));
+                end.insert_str(0, &format!("Complete descriptions: trilith man {path}\n"));
                 let brief =
                     command.long_about(Resettable::Reset).mut_args(|arg| with_whole_text(arg.long_help(Resettable::Reset)));
                 let brief =
@@ -167,7 +167,7 @@ fn with_help_layout(mut command: Command, path: &str, globals: &[Arg], length: H
     command.disable_version_flag(true).help_template(StyledStr::from(template)).after_help(end).after_long_help(Resettable::Reset)
 }
 
-/// A command whose whole description stands above its usage.
+/// A command with its complete description above the usage.
 fn with_whole_about(command: Command) -> Command {
     match command.get_long_about().cloned() {
         Some(about) => command.about(about).long_about(Resettable::Reset),
@@ -185,7 +185,7 @@ fn option_name(arg: &Arg) -> String {
     arg.get_long().map_or_else(|| arg.get_id().to_string(), |name| format!("--{name}"))
 }
 
-/// An option whose whole text stands next to its name.
+/// An option with its complete description next to its name.
 fn with_whole_text(arg: Arg) -> Arg {
     let mut text = arg.get_long_help().or(arg.get_help()).map(|text| text.to_string().replace("\n\n", "\n")).unwrap_or_default();
     let values = arg.get_possible_values();
@@ -211,7 +211,8 @@ fn fixed_lines(command: &Command, examples: &str, end: &str) -> usize {
     2 + usage + 1 + examples.lines().count() + arguments + 3 + end + 2
 }
 
-/// Leaves the first options, as many as there are lines, with the first part of their texts; also returns the names of the others.
+/// Leaves the first options, as many as there are lines, each with the first part of its description. Also returns the names of the
+/// others.
 fn with_first_options(command: Command, lines: usize) -> (Command, Vec<String>) {
     let options = || command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     // The options with a letter are the usual ones, and those that select input files the same in many commands.
@@ -306,8 +307,8 @@ fn top_template(command: &Command, left_out: &[&str]) -> StyledStr {
 
 /// Returns `true` for a command that only `trilith help all` lists.
 pub(crate) fn is_further_command(name: &str) -> bool {
-    let is_listed = |names: &&[&str]| names.iter().any(|listed| listed.replace('_', "-") == name);
-    GROUPS.iter().filter(|(group, _)| *group == HIDDEN_GROUP).map(|(_, names)| names).any(|names| is_listed(&names))
+    let mut names = GROUPS.iter().filter(|(group, _)| *group == HIDDEN_GROUP).flat_map(|(_, names)| *names);
+    names.any(|listed| listed.replace('_', "-") == name)
 }
 
 /// Returns the part of a text that fits in a width: up to a colon, a semicolon or a comma, else as many words as fit.
@@ -399,7 +400,7 @@ mod tests {
     fn help_lengths() -> Vec<(String, usize, usize)> {
         let mut found = Vec::new();
         let (mut short, mut long) = (build_help_command(HelpLength::Short), build_help_command(HelpLength::Long));
-        let mut lines = |command: &mut Command| command.render_help().to_string().lines().count();
+        let lines = |command: &mut Command| command.render_help().to_string().lines().count();
         found.push(("trilith".to_owned(), lines(&mut short), lines(&mut long)));
         short.build();
         long.build();

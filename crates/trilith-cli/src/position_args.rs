@@ -27,7 +27,7 @@ pub(crate) struct PositionArgs {
     /// Take an alternate description of FITS headers
     #[arg(long, value_name = "A...Z", default_value = "", hide_default_value = true)]
     pub(crate) wcs_key: WcsKey,
-    /// What was said of conversions.
+    /// The notes on conversions that were printed.
     #[arg(skip)]
     notes: Mutex<BTreeSet<String>>,
 }

@@ -177,7 +177,7 @@ fn compiled(
     };
     done(command, folder, what);
     if language.name() == "c" && compiler_exists("g++") {
-        // The same header in a program of C++.
+        // The header compiles in C++, too.
         let mut command = Command::new("g++");
         command.args(["-x", "c++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-std=c++11", "-o", "c++.out", main]);
         done(command, folder, what);

@@ -183,7 +183,7 @@ pub fn escape_html(text: &str) -> String {
 /// The first rows of a table, one column for each field.
 fn table_html(array: &Array, rows: u64) -> Result<String> {
     let shown = u32::try_from(rows).unwrap_or(MAX_TABLE_ROWS).min(MAX_TABLE_ROWS);
-    let first = array.slice(&[Index::from(0..shown)])?;
+    let first = array.slice([Index::from(0..shown)])?;
     let mut columns = Vec::new();
     let Datatype::Struct(fields) = array.datatype() else { return Ok(String::new()) };
     for (at, field) in fields.fields().iter().enumerate().take(MAX_TABLE_COLUMNS) {

@@ -31,12 +31,12 @@ const GALACTIC_POLE_FK4: [f64; 3] = [192.25, 27.4, 123.0];
 pub enum SkyFrame {
     /// The International Celestial Reference System.
     Icrs,
-    /// The equator and equinox of the fifth fundamental catalogue.
+    /// The equator and equinox of the fifth fundamental catalog.
     Fk5 {
         /// The equinox.
         equinox: f64,
     },
-    /// The equator and equinox of the fourth fundamental catalogue.
+    /// The equator and equinox of the fourth fundamental catalog.
     Fk4 {
         /// The equinox; also the epoch of observation.
         equinox: f64,

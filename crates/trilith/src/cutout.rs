@@ -601,7 +601,7 @@ impl<'f> PixelCutout<'f> {
 enum ChipPlace<'f> {
     /// The pixels are those of the image that was chosen.
     Same,
-    /// The image has coordinates of its own.
+    /// The image has separate coordinates.
     Own(Box<PixelCutout<'f>>),
     /// The image does not have the position, for this reason.
     Outside(String),

@@ -14,7 +14,7 @@ const EXPECT_VALUE: &str = "expect_value";
 /// The attribute that holds the least and the largest value of an element.
 const EXPECT_RANGE: &str = "expect_range";
 
-/// What a file does not keep of its layout.
+/// The declarations of its layout that a file contradicts.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct DeclaredFaults {

@@ -71,7 +71,7 @@ pub const SOURCES_ATTRIBUTE: &str = "grid_sources";
 pub const SLABS_ATTRIBUTE: &str = "grid_slabs";
 
 /// The attributes about the meaning of the elements, and properties of an item that are no attributes in its file.
-pub const MEANING: &[&str] = &[
+pub const ELEMENT_ATTRIBUTES: &[&str] = &[
     DIMS_ATTRIBUTE,
     FLOAT32_ATTRIBUTE,
     INTEGERS_ATTRIBUTE,
@@ -86,5 +86,5 @@ pub const MEANING: &[&str] = &[
 
 /// Returns `true` for an attribute about the elements and the axes of an item.
 pub fn is_storage_attribute(name: &str) -> bool {
-    MEANING.contains(&name) || [CHARS_ATTRIBUTE, UNLIMITED_ATTRIBUTE, FILL_ATTRIBUTE].contains(&name)
+    ELEMENT_ATTRIBUTES.contains(&name) || [CHARS_ATTRIBUTE, UNLIMITED_ATTRIBUTE, FILL_ATTRIBUTE].contains(&name)
 }

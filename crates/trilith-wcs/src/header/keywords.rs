@@ -115,7 +115,7 @@ impl HeaderKeywords {
         let primary = |name: &str| {
             let name = name.strip_suffix(key.to_ascii_uppercase())?;
             let is_it = |pattern: &&'static str| match_keyword_pattern(pattern, name).is_some();
-            ALTERNATES.iter().any(|pattern| is_it(&pattern)).then(|| name.to_owned())
+            ALTERNATES.iter().any(is_it).then(|| name.to_owned())
         };
         self.numbers.iter().filter_map(|(name, value)| Some((primary(name)?, *value))).for_each(|(name, value)| {
             found.insert_number(&name, value);

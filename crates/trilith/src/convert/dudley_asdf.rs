@@ -30,8 +30,8 @@ use crate::error::{Error, Result};
 use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
 use crate::layout::{
-    Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, MEANING, Primitive, PrimitiveKind, attribute_name, own_attribute,
-    own_value, read_own, read_value,
+    Attribute, Dialect, ELEMENT_ATTRIBUTES, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name,
+    own_attribute, own_value, read_own, read_value,
 };
 use crate::limits::Limits;
 use crate::tree::{Node, PrintOptions, Scalar, Tree, Value, ValueData, print_value};
@@ -536,7 +536,7 @@ impl DudleyToTree<'_, '_, '_> {
                     Some(key) => key,
                     None => continue,
                 },
-                None if MEANING.contains(&spelled) => spelled.to_owned(),
+                None if ELEMENT_ATTRIBUTES.contains(&spelled) => spelled.to_owned(),
                 None => continue,
             };
             let value = self.attribute_value(said, path, &name);
@@ -797,7 +797,11 @@ impl<'a> AsdfToDudley<'a> {
             let attributes = attributes.into_iter().map(|(name, value)| {
                 let is_long = value.is_mapping() && value.tag().is_none();
                 let name = name.text();
-                let spelled = if MEANING.contains(&&*name) { name } else { own_attribute(&read_name(&name)).into_owned().into() };
+                let spelled = if ELEMENT_ATTRIBUTES.contains(&&*name) {
+                    name
+                } else {
+                    own_attribute(&read_name(&name)).into_owned().into()
+                };
                 (spelled.into_owned(), value.get("value").filter(|_| is_long).unwrap_or(value))
             });
             let mut words: Vec<(String, Attribute)> = Vec::new();
@@ -870,7 +874,7 @@ fn early_items(about: Node<'_>) -> Vec<AnnotatedPath<'_>> {
     let attributes = pairs("attributes").into_iter().map(|(key, said)| {
         let spelled = |name: &str| {
             // Names of words, with and without the mark, are spelled as in a layout.
-            let is_spelled = MEANING.contains(&&*read_own(name));
+            let is_spelled = ELEMENT_ATTRIBUTES.contains(&&*read_own(name));
             if is_spelled { name.to_owned() } else { own_attribute(&reserved_keys::name_of(name)).into_owned() }
         };
         let attributes = said.entries().map(|(name, value)| (spelled(&name.text()), value)).collect();

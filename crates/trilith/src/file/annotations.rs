@@ -9,8 +9,8 @@ use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
 use crate::asdf::inline_read;
 use crate::bytes::{MemorySource, base64, from_base64};
 use crate::layout::{
-    BYTES_TYPE, DIMS_ATTRIBUTE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE,
-    MEANING, REFERENCE_TYPE, TYPE_PREFIX, TYPES_ATTRIBUTE, attribute_name as layout_attribute_name, is_attribute_type,
+    BYTES_TYPE, DIMS_ATTRIBUTE, ELEMENT_ATTRIBUTES, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, FLOAT32_ATTRIBUTE,
+    INTEGERS_ATTRIBUTE, REFERENCE_TYPE, TYPE_PREFIX, TYPES_ATTRIBUTE, attribute_name as layout_attribute_name, is_attribute_type,
     marked_name, own_attribute, read_own, split_attribute_type,
 };
 use crate::tree::{Value, ValueData};
@@ -28,7 +28,7 @@ const MARK: &str = "own:";
 
 /// Returns the key of an attribute in the mapping: its name, with a mark if the name means something there.
 pub(crate) fn attribute_key(name: &str) -> Cow<'_, str> {
-    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) || is_attribute_type(name) {
+    if name == REFERENCE_KEY || name.starts_with(MARK) || ELEMENT_ATTRIBUTES.contains(&name) || is_attribute_type(name) {
         return Cow::Owned(marked_name(name));
     }
     Cow::Borrowed(name)
@@ -230,7 +230,7 @@ impl ItemAnnotation {
             let values = Value::seq(self.enumeration.iter().map(|(_, value)| value.clone())).flow();
             all.extend([(ENUM_NAMES.into(), names), (ENUM_VALUES.into(), values)]);
         }
-        let own = self.attributes.iter().filter(|entry| !MEANING.contains(&entry.name.as_str()));
+        let own = self.attributes.iter().filter(|entry| !ELEMENT_ATTRIBUTES.contains(&entry.name.as_str()));
         all.extend(own.map(|entry| (attribute_name(&entry.name), entry.value.clone())));
         let is_unit =
             |name: &str, value: &Value| name == "unit" || name == "units" && value.as_str().is_some() && !value.is_binary();
@@ -264,7 +264,7 @@ impl ItemAnnotation {
                 all.push((word(ENUM_VALUES_PREFIX), Value::seq(values).flow()));
             }
         }
-        let others = self.attributes.iter().filter(|entry| MEANING.contains(&entry.name.as_str()));
+        let others = self.attributes.iter().filter(|entry| ELEMENT_ATTRIBUTES.contains(&entry.name.as_str()));
         all.extend(others.map(|entry| (Cow::Borrowed(entry.name.as_str()), entry.value.clone())));
         all
     }

@@ -57,7 +57,7 @@ pub struct Query {
     sort: Vec<(usize, bool)>,
     /// The description of coordinates in FITS headers that counts.
     key: WcsKey,
-    /// What was done to the position for the images of the files, each sentence once.
+    /// The notes on converted positions of all images of the files, each one once.
     notes: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -158,7 +158,7 @@ impl Query {
         self
     }
 
-    /// What was done to the position for the images that [`Query::rows`] has seen, each sentence once.
+    /// The notes on converted positions of the images that [`Query::rows`] has seen, each one once.
     pub fn position_notes(&self) -> Vec<String> {
         lock(&self.notes).iter().cloned().collect()
     }

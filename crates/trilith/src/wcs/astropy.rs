@@ -78,7 +78,7 @@ fn read_header(item: &Item<'_>) -> Result<Wcs> {
 
 /// A slice of a pixel axis.
 enum PixelSlice {
-    /// The axis begins at this pixel, and has so many.
+    /// The first pixel of the axis, and its length.
     Range(usize, Option<usize>),
     /// The axis is fixed.
     Fixed(usize),

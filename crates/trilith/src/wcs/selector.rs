@@ -117,5 +117,5 @@ fn ordered_item<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
 /// The label of a region, which is a number.
 fn read_label(label: &Item<'_>) -> Result<f64> {
     let found = read_numbers(label, 1).and_then(|found| found.only_value());
-    found.map_err(|_| Error::unsupported("regions whose labels are texts are not supported"))
+    found.map_err(|_| Error::unsupported("regions whose labels are strings are not supported"))
 }

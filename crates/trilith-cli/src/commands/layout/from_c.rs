@@ -487,7 +487,7 @@ impl<'t> Parser<'t> {
             Some(token) if matches!(token.text, ";" | ",") => return Err(self.unsupported_error(token.offset, "a member without a name")),
             Some(token) if token.text == ":" => return Err(self.unsupported_error(token.offset, "a bit field")),
             Some(token) if token.text == "&" => return Err(self.unsupported_error(token.offset, "a reference of C++")),
-            Some(token) if pointers == 0 && ty.name == VOID => return Err(self.unsupported_error(token.offset, "type `void`")),
+            Some(token) if pointers == 0 && ty.name == VOID_TYPE => return Err(self.unsupported_error(token.offset, "type `void`")),
             _ => {}
         }
         let name = self.parse_name()?;
@@ -543,7 +543,7 @@ impl<'t> Parser<'t> {
                 "_Alignas" | "alignas" => return Err(self.unsupported_error(token.offset, &format!("`{}`", token.text))),
                 "void" if words.is_empty() => {
                     self.next_token();
-                    return Ok(LayoutType { name: VOID.to_owned(), is_char: false });
+                    return Ok(LayoutType { name: VOID_TYPE.to_owned(), is_char: false });
                 }
                 "struct" if words.is_empty() => {
                     self.next_token();
@@ -698,7 +698,7 @@ impl<'t> Parser<'t> {
 }
 
 /// The type of nothing, to which only pointers lead.
-const VOID: &str = "void";
+const VOID_TYPE: &str = "void";
 
 fn truncate(text: &str) -> String {
     text.chars().take(40).collect()

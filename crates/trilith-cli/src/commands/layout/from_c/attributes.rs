@@ -1,4 +1,4 @@
-//! What changes the places of members in C: `#pragma pack` and `__attribute__`.
+//! Directives and attributes that change the places of members in C: `#pragma pack` and `__attribute__`.
 
 use trilith::Result;
 
