@@ -723,6 +723,15 @@ int32_t trilith_wcs_open(const trilith_file *file,
                          trilith_error **error);
 
 /*
+ Does the same as trilith_wcs_open, for an alternate description of FITS headers: `key` is a letter, or 0 for the primary one.
+ */
+int32_t trilith_wcs_open_key(const trilith_file *file,
+                             const char *path,
+                             char key,
+                             trilith_wcs **out,
+                             trilith_error **error);
+
+/*
  Number of pixel axes: numbers that a pixel has.
  */
 size_t trilith_wcs_pixel_ndim(const trilith_wcs *wcs);
@@ -772,6 +781,19 @@ int32_t trilith_wcs_world_to_pixel(const trilith_wcs *wcs,
 int32_t trilith_wcs_footprint(const trilith_wcs *wcs,
                               double *out,
                               trilith_error **error);
+
+/*
+ Converts `count` positions, longitude and latitude in degrees one after the other, between a reference frame (icrs, fk5, fk4 or galactic)
+ and the frame of the coordinates: to that of the coordinates if `to_native` is not 0. TRILITH_UNSUPPORTED if the frame of the coordinates cannot be
+ converted. `out` may be `positions`.
+ */
+int32_t trilith_wcs_convert_frame(const trilith_wcs *wcs,
+                                  const char *frame,
+                                  int32_t to_native,
+                                  size_t count,
+                                  const double *positions,
+                                  double *out,
+                                  trilith_error **error);
 
 /*
  Sets `out` to 1 if a pixel has a position, in degrees, else to 0.

@@ -41,10 +41,11 @@ fn option_for_setting(setting: &SuggestedSetting) -> String {
 /// Returns the advice for a path of an item that is typed as a separate word after its file.
 pub(crate) fn misplaced_path(words: &[OsString]) -> Option<String> {
     let exists = |name: &str| std::fs::symlink_metadata(name).is_ok();
-    words.windows(2).find_map(|pair| {
-        let [file, path] = pair else { return None };
-        let (file, path) = (file.to_str()?, path.to_str()?);
-        let is_misplaced = path.starts_with('/') && !exists(path) && Path::new(file).is_file();
+    words.windows(3).find_map(|words| {
+        let [before, file, path] = words else { return None };
+        let (before, file, path) = (before.to_str()?, file.to_str()?, path.to_str()?);
+        // A file after an option may be its value.
+        let is_misplaced = path.starts_with('/') && !exists(path) && !before.starts_with('-') && Path::new(file).is_file();
         is_misplaced.then(|| format!("there is no file {path}; for the item of {file} with this path, write '{file}#{path}'"))
     })
 }

@@ -370,6 +370,19 @@ impl Options {
         file::open_asdf_source(source, resolve, limits)
     }
 
+    /// Returns `true` for a file under a layout: one that the options name, or its own. Standard input is read once, and not here.
+    pub(crate) fn is_dudley(&self, path: &str) -> bool {
+        if self.under.is_some() || path == "-" {
+            return self.under.is_some();
+        }
+        let start = |source: SourceRef| bytes::read_vec(&*source, 0, source.len().min(80), &self.command_limits()?);
+        let Ok(start) = bytes::open(bytes::path_of(path), LocalOptions::default()).and_then(start) else { return false };
+        match FileKind::detect(&start) {
+            Some(kind) => kind == FileKind::Dudley,
+            None => self.open_file(path).is_ok_and(|file| file.as_dudley().is_some()),
+        }
+    }
+
     /// Refuses a native Dudley file, and names the command for it.
     pub(crate) fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
         let start = bytes::read_vec(source, 0, source.len().min(80), &self.command_limits()?)?;

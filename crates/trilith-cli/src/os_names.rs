@@ -26,7 +26,6 @@ const FILE_VALUE_NAMES: &[&str] = &[
     "FILE[#/PATH]",
     "FILE[#/path]",
     "IN",
-    "IN.csv|.npy",
     "L.dud",
     "LIST",
     "MORE",

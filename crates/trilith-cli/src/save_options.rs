@@ -9,7 +9,7 @@ use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::{WriteBasis, display_name};
 use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
-use trilith::{Error, Result, TreePath, Value};
+use trilith::{Error, Location, Result, TreePath, Value};
 
 use crate::Outcome;
 use crate::advice::error_with_advice;
@@ -227,7 +227,10 @@ pub(crate) fn apply(
             return Err(error);
         }
         let text = error_with_advice(&error);
-        let prefix = if text.contains(&item.file) { String::new() } else { format!("{}: ", display_name(&item.file)) };
+        // Errors without a place are about the value.
+        let is_about_value = *error.location() == Location::Unknown;
+        let prefix =
+            if is_about_value || text.contains(&item.file) { String::new() } else { format!("{}: ", display_name(&item.file)) };
         eprint_line(&format!("trilith: {prefix}{text}"));
         return Ok(Outcome::Negative);
     }

@@ -308,7 +308,7 @@ impl Error {
         match path.parent().filter(is_folder).filter(|folder| is_missing && !folder.exists()) {
             Some(folder) => {
                 let first = folder.ancestors().filter(is_folder).take_while(|above| !above.exists()).last().unwrap_or(folder);
-                self.hint(format!("the folder {} does not exist", crate::bytes::display_name(&first.to_string_lossy())))
+                self.hint(format!("the folder {} does not exist", first.display()))
             }
             None => self,
         }

@@ -43,6 +43,11 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
     ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
     ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
+    (
+        "crates/trilith-cli/tests/documented_examples.rs",
+        "one test: files, names and forms that pages use, and the lines that run",
+    ),
+    ("crates/trilith/src/cutout.rs", "one cutout from the position to the written parts, for each kind of file"),
     ("crates/trilith-layout/src/layout/evaluator.rs", "one loop that places items; its steps read best side by side"),
 ];
 

@@ -63,7 +63,7 @@ fn bounding_boxes_of_every_version_are_equal() {
 
 #[test]
 fn unknown_transform_err_names_tag() {
-    for tag in ["transform/gaussian2d-1.2.0", "gwcs/regions_selector-1.3.0", "jwst_pipeline/coords-1.2.0"] {
+    for tag in ["transform/gaussian2d-1.2.0", "gwcs/unknown-1.3.0", "jwst_pipeline/coords-1.2.0"] {
         let tag = format!("tag:stsci.edu:{}{tag}", if tag.starts_with("transform") { "asdf/" } else { "" });
         let error = gwcs(&format!("!<{tag}> {{}}")).wcs("").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);

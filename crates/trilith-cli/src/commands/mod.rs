@@ -118,10 +118,9 @@ impl Command {
         matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_))
     }
 
-    /// Returns `true` if every argument without an option is a file or an item.
+    /// Returns `true` if every argument without an option is a file or an item, and a wrong one stops the command.
     pub(crate) fn takes_only_items(&self) -> bool {
-        use Command::{Check, Digest, Get, Header, Info, Show, Stats, Table, Tree};
-        matches!(self, Check(_) | Digest(_) | Get(_) | Header(_) | Info(_) | Show(_) | Stats(_) | Table(_) | Tree(_))
+        matches!(self, Command::Get(_) | Command::Show(_) | Command::Table(_))
     }
 
     /// Returns `true` if it reads its files completely.

@@ -69,8 +69,7 @@ impl Set {
     fn set_in_stream(&self, options: &Options) -> Result<Option<Outcome>> {
         let item = ItemArg::parse(&self.item);
         let Some(path) = item.path.as_deref() else { return Ok(None) };
-        let is_stream = options.under.is_some() || options.open_file(&item.file).is_ok_and(|file| file.as_dudley().is_some());
-        if !is_stream {
+        if !options.is_dudley(&item.file) {
             return Ok(None);
         }
         self.save.check_in_place(&item.file)?;
