@@ -307,7 +307,7 @@ class Models(unittest.TestCase):
             # The header says the same.
             out = self.folder / f"{name}.fits"
             place_text = f"{about['centre'][0]!r},{about['centre'][1]!r}"
-            peer.trilith("cutout", f"{file}#/data", "--sky", place_text, "--size", "9px", "-o", out, "-q")
+            peer.trilith("cutout", f"{file}#/data", "--sky", place_text, "--sky-frame", "native", "--size", "9px", "-o", out, "-q")
             with fits.open(out) as cut, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 header = next(hdu.header for hdu in cut if "CTYPE1" in hdu.header)
