@@ -118,7 +118,7 @@ def test_many_files_are_opened_once(files, monkeypatch):
 
         return count
 
-    monkeypatch.setattr(_xarray, "open", counted(_xarray.open))
+    monkeypatch.setattr(_xarray, "opened", counted(_xarray.opened))
     monkeypatch.setattr(_values, "opened", counted(_values.opened))
     dims = {"te": ("y", "x"), "n": ("i",)}
     options = dict(engine="trilith", combine="nested", concat_dim="time", dims=dims, chunks={})
