@@ -80,10 +80,10 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
         }))
     }
 
-    /// Returns the target of an address from this item on, as [`File::resolve_address`].
+    /// Returns the target of an address from this item on, as [`File::resolve_address`](crate::File::resolve_address).
     ///
     /// # Errors
-    /// Returns the errors of [`File::resolve_address`].
+    /// Returns the errors of [`File::resolve_address`](crate::File::resolve_address).
     pub fn resolve_address(&self, text: &str) -> Result<AddressTarget<'f>> {
         let find = |path: &str| -> Result<Item<'f>> {
             if path.is_empty() {
