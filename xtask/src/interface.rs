@@ -15,7 +15,7 @@ use crate::test::{PartOutcome, TierSelection};
 const MODULES: usize = 12;
 
 /// The most types of these modules and of the root.
-const TYPES: usize = 150;
+const TYPES: usize = 160;
 
 /// Types that may not grow, since callers build them or match them completely. Each has its reason.
 const CLOSED_TYPES: &[(&str, &str)] = &[

@@ -64,6 +64,7 @@ impl CodeLanguage {
 
 /// The form of the files that a program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CodeOutput<'t> {
     /// Native files with this text, the layout, at their end.
     Embedded(&'t str),
