@@ -93,13 +93,18 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(parsed) => parsed,
         Err(error) => {
             print_usage(&error, &words);
-            if let Some(advice) = advice::misplaced_path(&words).filter(|_| error.use_stderr()) {
+            if !error.use_stderr() {
+                return 0;
+            }
+            if let Some(advice) = advice::misplaced_path(&words) {
                 output::eprint_line(&advice);
             }
-            return if error.use_stderr() { 2 } else { 0 };
+            return 2;
         }
     };
-    if let Some(advice) = advice::misplaced_path(&words).filter(|_| cli.command.takes_only_items()) {
+    if cli.command.takes_only_items()
+        && let Some(advice) = advice::misplaced_path(&words)
+    {
         output::eprint_line(&format!("trilith: {advice}"));
         return 2;
     }

@@ -217,6 +217,15 @@ impl<'t> Parser<'t> {
         Ok(self.peek())
     }
 
+    /// The name after `struct` or `enum`, if it has one.
+    fn parse_tag(&mut self) -> Result<Option<&'t str>> {
+        let token = self.peek_expanded()?.filter(|token| token.kind == TokenKind::Identifier);
+        if token.is_some() {
+            self.next_token();
+        }
+        Ok(token.map(|token| token.text))
+    }
+
     fn parse_name(&mut self) -> Result<&'t str> {
         match self.peek_expanded()? {
             Some(token) if token.kind == TokenKind::Identifier => {
@@ -580,13 +589,7 @@ impl<'t> Parser<'t> {
     fn parse_struct(&mut self, depth: usize) -> Result<LayoutType> {
         let at = self.peek().map_or(0, |token| token.offset);
         let mut attributes = self.parse_attributes()?;
-        let tag = match self.peek_expanded()? {
-            Some(token) if token.kind == TokenKind::Identifier => {
-                self.next_token();
-                Some(token.text)
-            }
-            _ => None,
-        };
+        let tag = self.parse_tag()?;
         if let Some(token) = self.peek().filter(|token| token.text == ":") {
             return Err(self.unsupported_error(token.offset, "a struct with a base of C++"));
         }

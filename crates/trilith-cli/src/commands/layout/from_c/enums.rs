@@ -38,13 +38,7 @@ impl Parser<'_> {
         let at = self.peek().map_or(0, |token| token.offset);
         let is_scoped = self.consume_if("class") || self.consume_if("struct");
         let mut attributes = self.parse_attributes()?;
-        let tag = match self.peek_expanded()? {
-            Some(token) if token.kind == TokenKind::Identifier => {
-                self.next_token();
-                Some(token.text)
-            }
-            _ => None,
-        };
+        let tag = self.parse_tag()?;
         let mut underlying = is_scoped.then(|| LayoutType { name: "i4".to_owned(), is_char: false });
         // A bit field of an enumeration has a number after its colon.
         if self.peek_after(":").is_some_and(|token| token.kind == TokenKind::Identifier) && self.consume_if(":") {
