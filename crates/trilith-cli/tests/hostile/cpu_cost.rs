@@ -93,7 +93,7 @@ fn views(cases: &mut Cases) {
     let same: String = (0..5000).map(|n| format!("d{n}: {ND} {{source: 0, datatype: uint8, shape: [41943040]}}\n")).collect();
     // Statistics go through each view: a debug build needs a lower limit to end in time.
     cases.fine("work: 5000 equal views of a compressed block", asdf(&same, std::slice::from_ref(&block))).limits =
-        Some("work=150M");
+        Some("work=100M");
     let others: String =
         (0..5000).map(|n| format!("d{n}: {ND} {{source: 0, datatype: uint8, offset: {n}, shape: [41000000]}}\n")).collect();
     cases.limit("work: 5000 different views of a compressed block", asdf(&others, &[block])).limits = Some("work=80M");
