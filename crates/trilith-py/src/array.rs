@@ -60,6 +60,11 @@ impl Array {
     }
 
     /// The item that the array is, or is a part of.
+    pub(crate) fn base_item(&self) -> Option<&Item<'static>> {
+        self.item_place().map(|place| &place.item)
+    }
+
+    /// The item that the array is, or is a part of, with its file.
     fn item_place(&self) -> Option<&ItemRef> {
         self.way.as_ref().map(|way| &way.item)
     }
@@ -763,7 +768,7 @@ impl Array {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
-        let picture = py.detach(|| trilith_view::preview::html(&self.array)).unwrap_or_default();
+        let picture = py.detach(|| trilith_view::preview::html(&self.array, self.base_item())).unwrap_or_default();
         let attributes = self.item_place().map(|place| repr::attributes_html(&place.item)).unwrap_or_default();
         repr::array_html(&self.array, self.tag().as_deref()) + &attributes + &picture
     }

@@ -100,7 +100,7 @@ pub(crate) fn convert(
         None => TargetForm::of_name(&target.path().to_string_lossy()),
     };
     if to.is_none() {
-        check_name(&target.path().to_string_lossy(), FileFormat::from(&how.to), "name it otherwise")
+        check_name(&target.path().to_string_lossy(), FileFormat::from(&how.to), "choose another name")
             .or_raise(UsageErrorKind::Argument)?;
     }
     if let Some(name) = codec {

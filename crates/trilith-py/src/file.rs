@@ -102,7 +102,7 @@ pub(crate) fn open(
     files: Option<&Bound<'_, PyAny>>,
     r#where: Option<String>,
 ) -> PyResult<File> {
-    // `family=False` opens a catalog as the file that it is, which is no set.
+    // `family=False` opens a catalog as the file that it is, which is not a set.
     let is_family = family.is_some_and(|family| family.extract::<bool>().ok() != Some(false));
     let old = [("family", is_family), ("raw", raw), ("files", files.is_some()), ("where", r#where.is_some())];
     if let Some((name, _)) = old.iter().find(|(_, is_given)| *is_given) {

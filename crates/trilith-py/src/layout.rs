@@ -133,7 +133,7 @@ impl Layout {
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let format = if raw { FileFormat::Raw } else { FileFormat::Dudley };
-        check_name(&path.to_string_lossy(), format, "name it otherwise").or_raise(UsageErrorKind::Argument)?;
+        check_name(&path.to_string_lossy(), format, "choose another name").or_raise(UsageErrorKind::Argument)?;
         let (filling, order) = self.extract_filling(values, items, byteorder)?;
         let storage = match (raw, embed) {
             (true, _) => LayoutStorage::Raw,

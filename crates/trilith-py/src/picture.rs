@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use trilith::bytes::{AtomicFile, WriteBasis};
 use trilith::{Array as Described, Error};
 use trilith_view::preview::{self, Preview, PreviewOptions};
-use trilith_view::{IntervalMethod, Limits};
+use trilith_view::{ImageOrigin, IntervalMethod, Limits};
 
 use crate::array::Array;
 use crate::detached::detach_interruptible;
@@ -117,8 +117,8 @@ impl Picture {
 ///     Reduction of several elements to one pixel.
 /// width : int, optional
 ///     Width in pixels.
-/// origin : {"upper", "lower"}
-///     Place of the first row.
+/// origin : {"auto", "upper", "lower"}
+///     Place of the first row. "auto" is the bottom for images of FITS files and arrays with coordinates on the sky, else the top.
 ///
 /// Returns
 /// -------
@@ -139,7 +139,7 @@ impl Picture {
 /// >>> picture.range
 /// (0.0, 11.0)
 #[pyfunction]
-#[pyo3(signature = (array, *, interval="zscale", range=None, stretch="linear", cmap="gray", resample="mean", width=None, origin="upper"))]
+#[pyo3(signature = (array, *, interval="zscale", range=None, stretch="linear", cmap="gray", resample="mean", width=None, origin="auto"))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn show(
     py: Python<'_>,
@@ -152,6 +152,7 @@ pub(crate) fn show(
     width: Option<usize>,
     origin: &str,
 ) -> PyResult<Picture> {
+    let item = array.cast::<Array>().ok().and_then(|ours| ours.get().base_item().cloned());
     let array = array_arg(array)?;
     let mut how = PreviewOptions::default();
     how.interval = match range {
@@ -162,16 +163,8 @@ pub(crate) fn show(
     how.colours = cmap.parse().or_raise(UsageErrorKind::Argument)?;
     how.resample = resample.parse().or_raise(UsageErrorKind::Argument)?;
     how.width = width;
-    how.is_lower = match origin {
-        "upper" => false,
-        "lower" => true,
-        _ => {
-            return Err(to_python_error(
-                &Error::invalid_input(format!("origin is {origin:?}, not \"upper\" or \"lower\"")),
-                UsageErrorKind::Argument,
-            ));
-        }
-    };
+    let origin: ImageOrigin = origin.parse().or_raise(UsageErrorKind::Argument)?;
+    how.is_lower = py.detach(|| origin.is_lower(item.as_ref()));
     let what = crate::repr::display_array(&array);
     let form = detach_interruptible(py, || match Preview::new(&array, &how)? {
         Preview::Image(picture, cuts) => Ok(PictureFormat::Png(picture.to_png()?, cuts)),
@@ -196,5 +189,6 @@ fn array_arg(array: &Bound<'_, PyAny>) -> PyResult<Described> {
 /// A small picture of the image of a file.
 pub(crate) fn image_of(file: &trilith::File) -> Option<String> {
     let path = file.image().ok()??;
-    preview::html(&file.array(&path).ok()?)
+    let item = file.item(&path).ok()?;
+    preview::html(&item.array().ok()?, Some(&item))
 }

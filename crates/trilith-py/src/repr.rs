@@ -38,7 +38,8 @@ pub(crate) fn array_html(array: &Array, tag: Option<&str>) -> String {
 
 /// Returns the description of a file in one line.
 pub(crate) fn display_file(file: &File) -> String {
-    let standard = file.as_asdf().and_then(|file| file.sections().header().standard());
+    let asdf = file.as_asdf().filter(|_| file.format() == file.generation());
+    let standard = asdf.and_then(|file| file.sections().header().standard());
     let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
     let set = file.as_family().map(|set| format!(", {} files", set.catalog().len())).unwrap_or_default();
     let bytes = file.as_asdf().map_or_else(|| file.source().len(), |file| file.size());
@@ -87,7 +88,9 @@ pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
     let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_HTML_ROWS, has_attributes: true, is_truncated: false };
     rows.add_attributes(item, 1);
     rows.add_children(item, 1);
-    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escape_html(title), len(item));
+    let count = len(item);
+    let noun = if count == 1 { "item" } else { "items" };
+    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {count} {noun}<ul>", escape_html(title));
     let mut level = 1;
     for (i, row) in rows.rows.iter().enumerate() {
         while level > row.level {

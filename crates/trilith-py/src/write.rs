@@ -101,7 +101,7 @@ pub(crate) fn write<'py>(
     let place = crate::remote::write_path(target, overwrite, None, storage_options)?;
     let path = place.path().to_path_buf();
     let written = if dialect.is_some() { FileFormat::Dudley } else { FileFormat::Asdf };
-    check_name(&path.to_string_lossy(), written, "name it otherwise, or convert the file that is written")
+    check_name(&path.to_string_lossy(), written, "choose another name, or convert the file that is written")
         .or_raise(UsageErrorKind::Argument)?;
     let done = detach_interruptible(py, || {
         if let Some(dialect) = dialect {

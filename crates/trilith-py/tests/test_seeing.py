@@ -1,10 +1,13 @@
 """Arrays as pictures: what `show` gives, what notebooks show, and the viewer in a frame."""
 
+import base64
+import re
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 import numpy
 import pytest
@@ -98,3 +101,66 @@ def test_notebook_shows_rows_of_tables():
     assert "&lt;19&gt;" in html and "&lt;20&gt;" not in html and "0.33333334" in html
     short = trilith.open(trilith.dumps({"t": records[:3]}))["t"]._repr_html_()
     assert short.count("<tr>") == 4 and "rows" not in short
+
+
+def rows_of(png):
+    """The shades of a grey PNG without filters other than none and sub, up, average, Paeth: row by row from the top."""
+    data, at, size, packed = png, 8, None, b""
+    while at < len(data):
+        length, name = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        body = data[at + 8 : at + 8 + length]
+        size = (int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")) if name == b"IHDR" else size
+        packed += body if name == b"IDAT" else b""
+        at += 12 + length
+    raw, (width, height) = zlib.decompress(packed), size
+    above, rows = bytes(width), []
+    for number in range(height):
+        kind, line = raw[number * (width + 1)], raw[number * (width + 1) + 1 : (number + 1) * (width + 1)]
+        row = bytearray()
+        for x, byte in enumerate(line):
+            left, up, corner = row[x - 1] if x else 0, above[x], above[x - 1] if x else 0
+            guess = left + up - corner
+            paeth = min((left, up, corner), key=lambda near: abs(guess - near))
+            row.append((byte + (0, left, up, (left + up) // 2, paeth)[kind]) % 256)
+        rows.append(bytes(row))
+        above = rows[-1]
+    return rows
+
+
+@pytest.mark.parametrize("form", ["x.asdf", "x.fits"])
+def test_the_first_row_has_one_place_in_all_pictures(tmp_path, form):
+    """Tier 1 (cli.md, fourth round): lower for FITS images and arrays with sky coordinates, else upper."""
+    image = numpy.arange(12, dtype="f4").reshape(4, 3)
+    meta = {"ctype1": "RA---TAN", "ctype2": "DEC--TAN", "crpix1": 2, "crpix2": 2, "crval1": 10.0, "crval2": 20.0}
+    meta |= {"cdelt1": -0.001, "cdelt2": 0.001}
+    trilith.write(tmp_path / "sky.asdf", {"sky": {"data": image, "meta": meta}, "plain": image})
+    source, path = tmp_path / "sky.asdf", "sky/data"
+    if form == "x.fits":
+        source, path = tmp_path / form, "fits/0/data"
+        header = [["SIMPLE", True]]
+        trilith.write(tmp_path / "f.asdf", {"fits": [{"header": header, "data": image}]})
+        text = (tmp_path / "f.asdf").read_bytes().replace(b"fits:\n", b"fits: !<tag:astropy.org:astropy/fits/fits-1.0.0>\n", 1)
+        (tmp_path / "f.asdf").write_bytes(text)
+        trilith.convert(tmp_path / "f.asdf", source)
+    upper = rows_of(trilith.show(image, interval="minmax")._repr_png_())
+    with trilith.open(source) as f:
+        assert rows_of(trilith.show(f[path], interval="minmax")._repr_png_()) == upper[::-1]
+        assert rows_of(trilith.show(f[path], interval="minmax", origin="upper")._repr_png_()) == upper
+        small = base64.b64decode(re.search(r"base64,([^\"]+)", f[path]._repr_html_())[1])
+        assert rows_of(small)[0][0] > rows_of(small)[-1][0]
+        with pytest.raises(ValueError, match="auto, upper, lower"):
+            trilith.show(f[path], origin="left")
+    with trilith.open(tmp_path / "sky.asdf") as f:
+        assert rows_of(trilith.show(f["plain"], interval="minmax")._repr_png_()) == upper
+        assert rows_of(trilith.show(f["plain"], interval="minmax", origin="lower")._repr_png_()) == upper[::-1]
+    command = [sys.executable, "-m", "trilith"]
+    words = ["show", f"{source}#/{path}", "--interval", "minmax", "-o", tmp_path / "shown.png"]
+    subprocess.run([*command, *words], check=True)
+    assert rows_of((tmp_path / "shown.png").read_bytes()) == upper[::-1]
+    if form == "x.asdf":
+        for origin, expected in (("auto", upper[::-1]), ("upper", upper)):
+            out = tmp_path / f"{origin}.png"
+            words = ["cutout", f"{source}#/{path}", "--sky", "10,20.0005", "--size", "3px,4px", "--edge", "trim", "--origin", origin, "-o", out]
+            subprocess.run([*command, *words], check=True)
+            shown = rows_of(out.read_bytes())
+            assert (shown[0][0] > shown[-1][0]) == (expected[0][0] > expected[-1][0])

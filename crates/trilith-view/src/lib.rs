@@ -18,12 +18,14 @@
 //! pieces and never held as a whole, so that their size does not matter; the work is shared by the threads of the library.
 
 pub mod assets;
+mod axis_coordinate;
 pub mod color;
 mod decimate;
 pub mod flag_names;
 pub mod image;
 pub mod interval;
 mod numeric;
+mod origin;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod preview;
@@ -34,12 +36,14 @@ pub mod text_plot;
 pub mod viewable;
 pub mod wcs;
 
+pub use axis_coordinate::AxisCoordinate;
 pub use color::{ColorMap, Palette};
 pub use decimate::{DecimatedSeries, SeriesPoint};
 pub use image::{ColorImage, PixelRegion, ResampleMethod, ValueRaster};
 pub use interval::{IntervalMethod, Limits};
 pub use numeric::{cache_small_array, is_numeric};
+pub use origin::ImageOrigin;
 pub use statistics::{ExactNumber, Histogram, Statistics, StatisticsOptions};
 pub use stretch::IntensityStretch;
 pub use viewable::ViewableArray;
-pub use wcs::{ArrayWcs, WorldCoordinate};
+pub use wcs::{ArrayWcs, SkyDirections, WorldCoordinate};

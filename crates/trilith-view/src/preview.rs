@@ -3,13 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use trilith::bytes::AccessCost;
+use trilith::file::Item;
 use trilith::{Array, Datatype, Error, Index, Result};
 
 use crate::image::picture;
 use crate::requests::row_text;
 use crate::{
-    ColorImage, ColorMap, IntensityStretch, IntervalMethod, Limits, Palette, PixelRegion, ResampleMethod, Statistics,
-    StatisticsOptions, cache_small_array, is_numeric,
+    ColorImage, ColorMap, ImageOrigin, IntensityStretch, IntervalMethod, Limits, Palette, PixelRegion, ResampleMethod,
+    Statistics, StatisticsOptions, cache_small_array, is_numeric,
 };
 
 /// Default length of the longer side, in pixels.
@@ -39,7 +40,7 @@ pub struct PreviewOptions {
     pub resample: ResampleMethod,
     /// Pixels across; None for at most 1024.
     pub width: Option<usize>,
-    /// `true` if the last row is at the top, as on the sky.
+    /// `true` if the first row is at the bottom, as [`ImageOrigin::is_lower`] returns it.
     pub is_lower: bool,
 }
 
@@ -142,8 +143,8 @@ fn preview_line(_: &Array, _: &PreviewOptions) -> Result<Preview> {
 }
 
 /// A small picture and the statistics of an array as HTML, the statistics folded; None if there is nothing to draw, or
-/// if it would cost much to read. Only numbers of ours come into it.
-pub fn html(array: &Array) -> Option<String> {
+/// if it would cost much to read. Only numbers of ours come into it. `item` is the item of a file that the array is a part of.
+pub fn html(array: &Array, item: Option<&Item<'_>>) -> Option<String> {
     if array.source().access().cost == AccessCost::Request {
         return None;
     }
@@ -155,10 +156,9 @@ pub fn html(array: &Array) -> Option<String> {
     }
     let [.., height, width] = *array.shape() else { return None };
     let (width, _) = PixelRegion { x: 0, y: 0, width, height }.fit_into(THUMBNAIL_SIDE, THUMBNAIL_SIDE);
-    let Ok(Preview::Image(picture, _)) = Preview::new(array, &PreviewOptions { width: Some(width), ..PreviewOptions::default() })
-    else {
-        return None;
-    };
+    let is_lower = ImageOrigin::Auto.is_lower(item);
+    let options = PreviewOptions { width: Some(width), is_lower, ..PreviewOptions::default() };
+    let Ok(Preview::Image(picture, _)) = Preview::new(array, &options) else { return None };
     let png = STANDARD.encode(picture.to_png().ok()?);
     let image = format!("<img alt=\"the array as a picture\" src=\"data:image/png;base64,{png}\">");
     Some(format!("<div>{image}</div>{}", statistics_html(array).unwrap_or_default()))
@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn html_has_picture_of_small_plane_only() {
-        let text = html(&Array::from_slice(&[1f32, f32::NAN, 3.0, 4.0], &[2, 2]).unwrap()).unwrap();
+        let text = html(&Array::from_slice(&[1f32, f32::NAN, 3.0, 4.0], &[2, 2]).unwrap(), None).unwrap();
         assert!(text.contains("data:image/png;base64,iVBOR") && text.contains("<th>not a number</th><td>1</td>"), "{text}");
-        assert!(html(&Array::from_slice(&[1f32, 2.0], &[2]).unwrap()).is_none());
+        assert!(html(&Array::from_slice(&[1f32, 2.0], &[2]).unwrap(), None).is_none());
     }
 }

@@ -48,6 +48,16 @@ fn format_sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usi
     format!("{whole:02}{unit}{minutes:02}{minute}{seconds:0width$.digits$}{second}", width = digits + 3)
 }
 
+/// The directions of north and east at an element: unit vectors, the last axis first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SkyDirections {
+    /// Direction of growing latitude.
+    pub north: [f64; 2],
+    /// Direction of growing longitude.
+    pub east: [f64; 2],
+}
+
 /// The world coordinates of an array.
 #[derive(Debug, Clone)]
 pub struct ArrayWcs(trilith::wcs::Wcs);
@@ -82,11 +92,28 @@ impl ArrayWcs {
         Ok(of(0).zip(of(1)).map(|(x, y)| [x, y]))
     }
 
+    /// Returns the directions of north and east at an element, in elements along the last axis and along the one before it; `None` if the
+    /// array has no position on the sky there.
+    pub fn directions_at(&self, index: &[u64]) -> Option<SkyDirections> {
+        let pixel = self.pixel(index);
+        let [ex, nx] = self.0.local_offset(&pixel, 0).ok()??;
+        let [ey, ny] = self.0.local_offset(&pixel, 1).ok()??;
+        let turn = ex * ny - ey * nx;
+        let unit = |[x, y]: [f64; 2]| {
+            let length = x.hypot(y);
+            (length.is_finite() && length > 0.0).then(|| [x / length, y / length])
+        };
+        Some(SkyDirections { north: unit([-ey / turn, ex / turn])?, east: unit([ny / turn, -nx / turn])? })
+    }
+
+    /// The pixel of an element, x first: the last axes of the array; one that has fewer is at the first pixel of the others.
+    fn pixel(&self, index: &[u64]) -> Vec<f64> {
+        index.iter().rev().map(|at| *at as f64).chain(std::iter::repeat(0.0)).take(self.0.pixel_axes()).collect()
+    }
+
     /// The coordinates of an element: `index` counts from 0, in the order of the array's axes.
     pub fn world_at(&self, index: &[u64]) -> Vec<WorldCoordinate> {
-        // The last axes of the array; one that has fewer is at the first pixel of the others.
-        let pixels: Vec<f64> =
-            index.iter().rev().map(|at| *at as f64).chain(std::iter::repeat(0.0)).take(self.0.pixel_axes()).collect();
+        let pixels = self.pixel(index);
         let columns: Vec<&[f64]> = pixels.iter().map(std::slice::from_ref).collect();
         let world = self.0.pixel_to_world(&columns, WcsOptions::default()).unwrap_or_default();
         let reference = self.0.frames().last().map_or("", |frame| frame.reference_frame.as_str());

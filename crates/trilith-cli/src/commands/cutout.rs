@@ -6,7 +6,8 @@ use trilith::bytes::WriteBasis;
 use trilith::convert::{ConvertOptions, CoordinateHeader};
 use trilith_io::threads::map_in_order;
 use trilith::wcs::{BoxSize, position};
-use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, Result};
+use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, File, Result};
+use trilith_view::ImageOrigin;
 use trilith_view::preview::{Preview, PreviewOptions};
 
 use crate::Outcome;
@@ -64,6 +65,9 @@ pub(crate) struct Cutout {
     /// Coordinates in a FITS header: with SIP polynomials, or a tangent plane alone
     #[arg(long, value_enum, value_name = "KIND", default_value = "sip")]
     wcs: HeaderKind,
+    /// Place of the first row of a PNG: auto (the bottom, because a cutout has sky coordinates), upper, lower
+    #[arg(long, value_name = "ORIGIN", default_value = "auto", hide_default_value = true)]
+    origin: ImageOrigin,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -108,7 +112,7 @@ impl Cutout {
                 match image.cutout(*at, size, self.to_cutout_options())? {
                     Some(found) => {
                         let output = outputs.nth_name(number, &name, found.path());
-                        self.write_cutout(&found, *at, output.as_deref().unwrap_or("-"), options)
+                        self.write_cutout(&file, &found, *at, output.as_deref().unwrap_or("-"), options)
                     }
                     None => self.no_overlap(image, *at, size, &name),
                 }
@@ -161,7 +165,7 @@ impl Cutout {
         Ok(CutoutOutcome::failed(outcome, format!("trilith: {name}: no cutout at {lon},{lat}: {why}")))
     }
 
-    fn write_cutout(&self, found: &trilith::PixelCutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<CutoutOutcome> {
+    fn write_cutout(&self, file: &File, found: &trilith::PixelCutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<CutoutOutcome> {
         let form = match FileFormat::from_extension(output) {
             Some(form) => form,
             None if output == "-" => FileFormat::Asdf,
@@ -173,7 +177,9 @@ impl Cutout {
         options.check_inputs(output, &[])?;
         let mut target = OutputFile::create(output, WriteBasis::Nothing, options)?;
         let notes = if form == FileFormat::Png {
-            match Preview::new(&found.array()?, &PreviewOptions::default())? {
+            let mut how = PreviewOptions::default();
+            how.is_lower = self.origin.is_lower(file.item(found.path()).ok().as_ref());
+            match Preview::new(&found.array()?, &how)? {
                 Preview::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
                 _ => return Err(Error::unsupported("cannot draw a cutout that is not an image")),
             }

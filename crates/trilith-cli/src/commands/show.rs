@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::bytes::{SourceBacking, WriteBasis};
 use trilith::{Error, Result};
-use trilith_view::{ColorMap, Limits, IntervalMethod, ResampleMethod, IntensityStretch};
+use trilith_view::{ColorMap, ImageOrigin, Limits, IntervalMethod, ResampleMethod, IntensityStretch};
 
 use self::drawing::Drawing;
 use self::subject::DrawingSource;
@@ -21,8 +21,8 @@ use crate::terminal::Graphics;
 
 /// Show an array: an image, a plot, the columns of a table
 ///
-/// An array with two axes is an image, and one with one axis is a plot. Of an array with more axes, the first plane is
-/// shown, unless --slice chooses another. A structured array is a summary of its columns. Without a path, the only
+/// An array with two axes is an image, and one with one axis is a plot. For more than two axes, the first plane is
+/// shown; choose another with --slice. A structured array is a summary of its columns. Without a path, the only
 /// array of the file is shown. A terminal shows graphics or characters. -o writes an image as PNG and a plot as SVG. An
 /// array may be larger than the memory.
 #[derive(Debug, Args)]
@@ -51,8 +51,9 @@ pub(crate) struct Show {
     /// Reduction of several elements to one pixel: mean, max, nearest
     #[arg(long, value_name = "HOW", default_value = "mean")]
     resample: ResampleMethod,
-    /// Row of the array at the top of an image: the first (upper) or the last (lower), as on the sky
-    #[arg(long, value_name = "ROW", default_value = "upper")]
+    /// Place of the first row of an image: auto (the bottom for FITS images and arrays with sky coordinates, else the top), upper,
+    /// lower
+    #[arg(long, value_name = "ORIGIN", default_value = "auto", hide_default_value = true)]
     origin: ImageOrigin,
     /// Width in pixels, or in characters in a terminal without graphics (default: at most 1024, and what fits)
     #[arg(long, value_name = "N")]
@@ -88,13 +89,6 @@ pub(super) enum DrawingKind {
     Table,
 }
 
-/// The row at the top.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ImageOrigin {
-    Upper,
-    Lower,
-}
-
 impl Show {
     /// Shows the arrays.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
@@ -117,7 +111,8 @@ impl Show {
         job.warn_all(file.source().backing().and_then(SourceBacking::notice));
         let item = file.item(job.item_path());
         let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
-        let subject = DrawingSource::select(&item, job.item_path(), &self.parts, self.what, self.first)?;
+        let mut subject = DrawingSource::select(&item, job.item_path(), &self.parts, self.what, self.first)?;
+        subject.is_lower = self.origin.is_lower(file.item(&subject.path).ok().as_ref());
         let is_drawn = self.output.is_none() && !job.options.json;
         let graphics = is_drawn.then(|| self.graphics.resolve_auto());
         let drawing = Drawing::render(&subject, self, graphics)?;
@@ -147,7 +142,7 @@ impl Show {
         let form = drawing.output_format();
         let ending = if form == FileFormat::Png { "png" } else { "svg" };
         if FileFormat::from_extension(path).is_none() && !crate::outputs::is_stream(path) {
-            check_name(path, form, "name it otherwise")?;
+            check_name(path, form, "choose another name")?;
             return Err(Error::invalid_input(format!("the extension of {path} does not select a format")).hint(format!("name it .{ending}")));
         }
         check_name(path, form, &format!("{} is written as .{ending}", drawing.kind_name()))?;

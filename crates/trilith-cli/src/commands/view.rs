@@ -1,6 +1,7 @@
 //! `trilith view [FILE]…`: look at files in the browser.
 
 use clap::Args;
+use trilith_view::ImageOrigin;
 
 /// Look at files in the browser: tree, images, tables, plots
 ///
@@ -13,6 +14,10 @@ pub(crate) struct View {
     /// Include hidden files and folders
     #[arg(long)]
     hidden: bool,
+    /// Place of the first row of images: auto (the bottom for FITS images and arrays with sky coordinates, else the top), upper,
+    /// lower
+    #[arg(long, value_name = "ORIGIN", default_value = "auto", hide_default_value = true)]
+    origin: ImageOrigin,
     /// Only print the URL
     #[arg(long)]
     no_browser: bool,
@@ -40,6 +45,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use serde_json::json;
 use trilith::file::{FoundFile, FileFinder};
 use trilith::{Error, Result, bytes};
+use trilith_view::ImageOrigin;
 use trilith_view::requests::ViewerSession;
 
 use super::View;
@@ -93,8 +99,20 @@ impl View {
         }
         match session.is_empty() {
             true => Err(Error::invalid_input("there is no file to show").hint("give files or folders that hold some")),
-            false => Ok(begin),
+            false => Ok(self.add_origin(begin)),
         }
+    }
+}
+
+impl View {
+    /// Returns the part of the URL with the first item, and with the origin of images if one is chosen.
+    fn add_origin(&self, begin: String) -> String {
+        let origin = match self.origin {
+            ImageOrigin::Auto => return begin,
+            ImageOrigin::Upper => "origin=upper",
+            ImageOrigin::Lower => "origin=lower",
+        };
+        if begin.is_empty() { format!("#{origin}") } else { format!("{begin}&{origin}") }
     }
 }
 

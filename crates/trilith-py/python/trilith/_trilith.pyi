@@ -535,7 +535,7 @@ def show(
     cmap: str = "gray",
     resample: str = "mean",
     width: int | None = None,
-    origin: str = "upper",
+    origin: str = "auto",
 ) -> Picture: ...
 def _check_view(array: Any) -> None: ...
 def _write_parts(

@@ -15,9 +15,9 @@ class View:
 
     address: str
 
-    def __init__(self, words: abc.Iterable[str], height: int) -> None:
+    def __init__(self, words: abc.Iterable[str], height: int, origin: str) -> None:
         # Its standard input is held open by this process: when that ends, however it does, so does the server.
-        command = [sys.executable, "-m", "trilith", "view", "--no-browser", "--embed", "--", *words]
+        command = [sys.executable, "-m", "trilith", "view", "--no-browser", "--embed", "--origin", origin, "--", *words]
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.address = self._child.stdout.readline().decode().strip()
         if not self.address:
@@ -56,7 +56,7 @@ class View:
         return f"<trilith view at {self.address}>"
 
 
-def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
+def view(*files: File | str | os.PathLike[str], height: int = 600, origin: str = "auto") -> View:
     """Shows files in the viewer.
 
     A notebook shows the viewer in a frame. The browser must be on the same machine as this process.
@@ -67,6 +67,9 @@ def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
         Open files, paths, URLs or folders. A path may end in `#` and the path of the item to begin with.
     height : int
         Height of the frame in a notebook, in pixels.
+    origin : {"auto", "upper", "lower"}
+        Place of the first row of images. "auto" is the bottom for images of FITS files and arrays with coordinates on the
+        sky, else the top.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def view(*files: File | str | os.PathLike[str], height: int = 600) -> View:
     words = [_name(file) for file in files]
     if not words:
         raise ValueError("cannot show the viewer: no file was given; give an open file, a path or a URL")
-    return View(words, height)
+    return View(words, height, origin)
 
 
 def _name(file):

@@ -50,8 +50,11 @@ impl File {
         self.backend.family()
     }
 
-    /// Returns the name of its format: the version, or the name of another format from which a layout is derived.
+    /// Returns the name of its format: the version, or the name of another format, such as `FITS` or `HDF5`.
     pub fn format(&self) -> &str {
+        if self.family() == "fits" {
+            return "FITS";
+        }
         if let Some(LayoutOrigin::Derived(format)) = self.as_dudley().map(DudleyFile::origin) {
             return format;
         }

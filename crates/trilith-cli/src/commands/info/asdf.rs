@@ -1,11 +1,10 @@
 //! Output of `info` and `blocks` for a file of the ASDF family.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use trilith_io::suggest::hex;
 use trilith::Result;
 use trilith::asdf::{AsdfFile, Block, FitsContainer};
+use trilith::file::hdu_summaries;
 
 use crate::json::codec_json;
 use crate::options::Options;
@@ -17,64 +16,6 @@ fn is_fits_without_asdf(file: &AsdfFile) -> bool {
     file.container().is_some_and(|container| container.hdu == 0)
 }
 
-/// An HDU of a FITS file, by its header.
-struct Hdu {
-    number: usize,
-    /// PRIMARY, or the value of XTENSION.
-    kind: String,
-    name: Option<String>,
-    version: Option<i64>,
-    cards: usize,
-    /// The datatype of the elements: the value of BITPIX, or the columns of a table.
-    bitpix: Option<String>,
-    /// The algorithm of an image in compressed tiles, or those of the columns of a compressed table.
-    compression: Option<String>,
-    /// The lengths of the axes as the header has them, the fastest first.
-    axes: Vec<u64>,
-}
-
-/// The HDUs of a plain FITS file, as `fitsinfo` lists them.
-fn list_hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
-    let list = file.tree().node_at_pointer("/fits");
-    list.into_iter().flat_map(|list| list.items()).enumerate().map(|(number, hdu)| {
-        let rows: Vec<_> = hdu.get("header").into_iter().flat_map(|rows| rows.items()).collect();
-        let text = |keyword: &str| {
-            let row = rows.iter().find(|row| row.index(0).is_some_and(|found| found.text() == keyword))?;
-            row.index(1).map(|value| value.text().trim_end().to_owned())
-        };
-        let number_of = |keyword: &str| text(keyword).and_then(|text| text.parse::<i64>().ok());
-        // Compressed tiles are rows of a table, and Z before a keyword says what the image has there.
-        let is_true = |keyword: &str| text(keyword).as_deref() == Some("true");
-        let (is_tiled, is_compressed_table) = (is_true("ZIMAGE"), is_true("ZTABLE"));
-        let z = if is_tiled || is_compressed_table { "Z" } else { "" };
-        let naxis = if is_compressed_table { 2 } else { number_of(&format!("{z}NAXIS")).unwrap_or(0) }.clamp(0, 999);
-        let axes = (1..=naxis).filter_map(|axis| number_of(&format!("{z}NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
-        let (kind, name) = (if is_tiled { Some("IMAGE".to_owned()) } else { text("XTENSION") }, text("EXTNAME"));
-        let is_table = matches!(kind.as_deref(), Some("BINTABLE" | "TABLE"));
-        Hdu {
-            number,
-            kind: kind.unwrap_or_else(|| "PRIMARY".to_owned()),
-            version: number_of("EXTVER").or_else(|| name.is_some().then_some(1)),
-            name,
-            cards: rows.len(),
-            bitpix: match is_table {
-                true => number_of("TFIELDS").map(|count| format!("{count} columns")),
-                false if naxis > 0 => number_of(&format!("{z}BITPIX")).map(|bits| bits.to_string()),
-                false => None,
-            },
-            compression: match is_compressed_table {
-                true => {
-                    let columns = 1..=number_of("TFIELDS").unwrap_or(0).clamp(0, 999);
-                    let names: BTreeSet<String> = columns.filter_map(|column| text(&format!("ZCTYP{column}"))).collect();
-                    Some(names.into_iter().collect::<Vec<_>>().join(", "))
-                }
-                false => text("ZCMPTYPE").filter(|_| is_tiled),
-            },
-            axes: axes.collect(),
-        }
-    })
-}
-
 /// The facts as JSON.
 pub(crate) fn info_json(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
@@ -84,7 +25,7 @@ pub(crate) fn info_json(name: &str, file: &AsdfFile) -> Result<Value> {
             "file": name, "family": "fits", "generation": "fits", "header": null, "standard": null, "comments": [],
             "container": null, "tree": null, "blocks": [],
             "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count,
-            "hdu_list": list_hdus(file).map(|hdu| json!({
+            "hdu_list": hdu_summaries(file).map(|hdu| json!({
                 "number": hdu.number, "kind": hdu.kind, "name": hdu.name, "version": hdu.version, "cards": hdu.cards,
                 "bitpix": hdu.bitpix, "compression": hdu.compression, "axes": hdu.axes,
             })).collect::<Vec<_>>(),
@@ -145,7 +86,7 @@ pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, opt
         out.name_value_lines([("HDUs", list.map_or(0, |list| list.len()))])?;
         out.write_line("")?;
         let mut table = TextTable::new(&[">HDU", "kind", "name", ">version", ">cards", "data", "axes"]);
-        for hdu in list_hdus(file) {
+        for hdu in hdu_summaries(file) {
             table.push_row(vec![
                 hdu.number.to_string(),
                 hdu.kind,

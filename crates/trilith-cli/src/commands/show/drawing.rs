@@ -9,7 +9,7 @@ use trilith_view::{
 };
 
 use super::subject::DrawingSource;
-use super::{ImageOrigin, Show, DrawingKind};
+use super::{Show, DrawingKind};
 use crate::commands::stats::{format_short, number_json};
 use crate::json::{datatype_json, datatype_text};
 use crate::output::TextTable;
@@ -55,9 +55,9 @@ impl Drawing {
         match subject.what {
             DrawingKind::Line | DrawingKind::Steps => {
                 let mut series = DecimatedSeries::new(array, across)?;
-                if let Some((name, numbers)) = &subject.along {
-                    series = series.with_coordinate(numbers)?;
-                    look.along.clone_from(name);
+                if let Some(along) = &subject.along {
+                    series = series.with_coordinate(&along.numbers)?;
+                    look.along = along.label();
                 }
                 Ok(Self::Line(series, subject.what == DrawingKind::Steps, look))
             }
@@ -231,7 +231,7 @@ fn draw_image(subject: &DrawingSource, show: &Show, graphics: Option<Graphics>) 
             (picture, Some(cuts), interval_name(interval))
         }
     };
-    let picture = if show.origin == ImageOrigin::Lower { picture.flipped() } else { picture };
+    let picture = if subject.is_lower { picture.flipped() } else { picture };
     Ok(Drawing::Image(picture, cuts, how))
 }
 

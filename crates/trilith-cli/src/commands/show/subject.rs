@@ -3,7 +3,7 @@
 use trilith::array::Index;
 use trilith::file::{Item, ItemKind, rank, table_columns};
 use trilith::{Array, Datatype, Error, Result};
-use trilith_view::{viewable, is_numeric};
+use trilith_view::{AxisCoordinate, is_numeric, viewable};
 
 use super::DrawingKind;
 use crate::inputs::ArraySelection;
@@ -26,8 +26,10 @@ pub(super) struct DrawingSource {
     pub unit: String,
     /// A remark on the parts that are not shown.
     pub note: Option<String>,
-    /// The coordinate of a line: its name and unit, and its numbers.
-    pub along: Option<(String, Array)>,
+    /// The coordinate of a line.
+    pub along: Option<AxisCoordinate>,
+    /// `true` if the first row of an image is at the bottom.
+    pub is_lower: bool,
 }
 
 impl DrawingSource {
@@ -53,10 +55,11 @@ impl DrawingSource {
             None if structured || columns.len() > 1 => DrawingKind::Table,
             None => default_drawing(&array)?,
         };
-        let mut subject = Self { path, array, columns, what, unit, note: None, along: None };
+        let mut subject = Self { path, array, columns, what, unit, note: None, along: None, is_lower: false };
         subject.reduce_axes()?;
         if what == DrawingKind::Line && subject.array.shape().len() == 1 && item.kind() == ItemKind::Array {
-            subject.along = axis_coordinate(item, parts)?.filter(|(_, numbers)| numbers.shape() == subject.array.shape());
+            let found = AxisCoordinate::along_last_axis(item, parts.parse_slice()?.unwrap_or_default())?;
+            subject.along = found.filter(|found| found.numbers.shape() == subject.array.shape());
         }
         Ok(subject)
     }
@@ -86,30 +89,6 @@ impl DrawingSource {
         self.array = self.array.slice(vec![Index::Integer(0); more])?;
         Ok(())
     }
-}
-
-/// The coordinate along the axis that slices leave of an item, with the name of it and its unit.
-fn axis_coordinate(item: &Item<'_>, parts: &ArraySelection) -> Result<Option<(String, Array)>> {
-    let axes = item.axes()?.names.len();
-    let mut indices = parts.parse_slice()?.unwrap_or_default();
-    if let Some(at) = indices.iter().position(|index| matches!(index, Index::Ellipsis)) {
-        let all = Index::Slice { start: None, stop: None, step: 1 };
-        let left = (axes + 1).saturating_sub(indices.len());
-        drop(indices.splice(at..=at, std::iter::repeat_n(all, left)));
-    }
-    let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::Integer(_)));
-    let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };
-    let Some((name, coordinate)) = item.axes()?.coordinate(item, axis)? else { return Ok(None) };
-    let numbers = coordinate.array()?;
-    if !is_numeric(numbers.datatype()) || numbers.mask().is_some() {
-        return Ok(None);
-    }
-    let numbers = match indices.get(axis) {
-        Some(index) => numbers.slice([*index])?,
-        None => numbers,
-    };
-    let label = coordinate.unit().map_or_else(|| name.clone(), |unit| format!("{name} ({})", unit.trim()));
-    Ok(Some((label, numbers)))
 }
 
 /// Returns the kind of drawing that suits the shape and the datatype.
