@@ -1,7 +1,7 @@
 // A browser, the command that serves, and a folder of static files: what the tests are made of.
 
 import { spawn } from "node:child_process";
-import { createReadStream, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join, normalize } from "node:path";
 import { chromium } from "playwright-core";
@@ -72,6 +72,53 @@ export async function folder(path, { ranges = true } = {}) {
   });
   await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
   return { address: `http://127.0.0.1:${server.address().port}/`, given, stop: () => server.close() };
+}
+
+/** Pixels of the copies that screenshots are compared with, and how far a copy may differ: fonts are not the same everywhere. */
+const SMALL = [192, 120];
+const FAR = 48;
+const MOST_FAR = 0.03;
+
+/**
+ * Compares what the page shows with the picture of that name in `reference`. Both are compared at a small size. With BLESS=1
+ * the picture is written.
+ */
+export async function looksAs(page, name) {
+  const folder = need("TRILITH_REFERENCE");
+  const path = join(folder, `${name}.png`);
+  const shot = await page.screenshot({ path: join(pictures, `${name}.png`) });
+  const other = await page.context().newPage();
+  const url = (bytes) => `data:image/png;base64,${bytes.toString("base64")}`;
+  const known = existsSync(path) ? url(readFileSync(path)) : null;
+  const found = await other.evaluate(async ([now, before, [width, height], far]) => {
+    const draw = async (source) => {
+      const image = new Image();
+      image.src = source;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [width, height];
+      const context = canvas.getContext("2d");
+      context.imageSmoothingQuality = "high";
+      context.drawImage(image, 0, 0, width, height);
+      return { canvas, data: context.getImageData(0, 0, width, height).data };
+    };
+    const shown = await draw(now);
+    const small = shown.canvas.toDataURL("image/png").split(",")[1];
+    if (!before) return { small, share: 1 };
+    const { data } = await draw(before);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (Math.max(...[0, 1, 2].map((part) => Math.abs(data[at + part] - shown.data[at + part]))) > far) count += 1;
+    }
+    return { small, share: count / (width * height) };
+  }, [url(shot), known, SMALL, FAR]);
+  await other.close();
+  if (process.env.BLESS) {
+    // A picture that looks the same stays, so that only what changed is a change of the repository.
+    if (found.share > MOST_FAR / 6) writeFileSync(path, Buffer.from(found.small, "base64"));
+    return;
+  }
+  if (found.share > MOST_FAR) throw new Error(`${name}: ${(found.share * 100).toFixed(1)} % of the pixels differ from ${path} (BLESS=1 writes it)`);
 }
 
 /** Waits until the picture on the page is complete. */

@@ -105,6 +105,49 @@ export function flagged(size = 200) {
   return asdf(tree, [data, dq]);
 }
 
+const RECORD = 2880;
+
+/** A card of a FITS header. */
+function card(keyword, value, comment = "") {
+  const said = typeof value === "string" ? `'${value.replaceAll("'", "''").padEnd(8)}'` : String(value === true ? "T" : value).padStart(20);
+  return `${keyword.padEnd(8)}= ${said}${comment ? ` / ${comment}` : ""}`.slice(0, 80).padEnd(80);
+}
+
+/** An HDU: its cards and its bytes, each in whole records. */
+function hdu(cards, bytes = Buffer.alloc(0), fill = 0) {
+  const text = cards.map((given) => card(...given)).join("") + "END".padEnd(80);
+  const rest = (length) => (RECORD - (length % RECORD)) % RECORD;
+  return Buffer.concat([Buffer.from(text + " ".repeat(rest(text.length))), bytes, Buffer.alloc(rest(bytes.length), fill)]);
+}
+
+/** A FITS file: a primary HDU without data, the image SCI with sky coordinates, and the table CAT. The first rows of the image are bright. */
+export function fits(width = 300, height = 200) {
+  const values = stars(width, height, 5);
+  for (let i = 0; i < width * 20; i += 1) values[i] = 400;
+  const image = Buffer.alloc(width * height * 4);
+  values.forEach((value, at) => image.writeFloatBE(Number.isNaN(value) ? 100 : value, at * 4));
+  const turn = Math.PI / 6;
+  const scale = 0.2 / 3600;
+  const rows = 40;
+  const table = Buffer.alloc(rows * 20);
+  for (let row = 0; row < rows; row += 1) {
+    table.writeInt32BE(row + 1, row * 20);
+    table.writeDoubleBE(20 - row / 4, row * 20 + 4);
+    table.write(`star${row}`.padEnd(8), row * 20 + 12, "ascii");
+  }
+  return Buffer.concat([
+    hdu([["SIMPLE", true, "conforms to FITS standard"], ["BITPIX", 8], ["NAXIS", 0], ["EXTEND", true], ["OBJECT", "M 42", "name of the target"],
+      ["TELESCOP", "EXAMPLE"], ["DATE-OBS", "2026-11-29T05:00:00", "start of the exposure"], ["EXPTIME", 139.8, "[s] exposure time"]]),
+    hdu([["XTENSION", "IMAGE", "image extension"], ["BITPIX", -32], ["NAXIS", 2], ["NAXIS1", width], ["NAXIS2", height], ["PCOUNT", 0], ["GCOUNT", 1],
+      ["EXTNAME", "SCI", "science image"], ["BUNIT", "mJy", "unit of the pixels"], ["CTYPE1", "RA---TAN"], ["CTYPE2", "DEC--TAN"], ["CRVAL1", 83.8221, "[deg] right ascension"],
+      ["CRVAL2", -5.3911, "[deg] declination"], ["CRPIX1", width / 2], ["CRPIX2", height / 2], ["CUNIT1", "deg"], ["CUNIT2", "deg"],
+      ["CD1_1", Number((-scale * Math.cos(turn)).toExponential(8))], ["CD1_2", Number((scale * Math.sin(turn)).toExponential(8))], ["CD2_1", Number((scale * Math.sin(turn)).toExponential(8))],
+      ["CD2_2", Number((scale * Math.cos(turn)).toExponential(8))], ["RADESYS", "ICRS"], ["FILTER", "F106"], ["AIRMASS", 1.21], ["GAIN", 1.8, "[electron/adu] gain"]], image),
+    hdu([["XTENSION", "BINTABLE", "binary table extension"], ["BITPIX", 8], ["NAXIS", 2], ["NAXIS1", 20], ["NAXIS2", rows], ["PCOUNT", 0], ["GCOUNT", 1], ["TFIELDS", 3],
+      ["EXTNAME", "CAT"], ["TTYPE1", "id"], ["TFORM1", "J"], ["TTYPE2", "mag"], ["TFORM2", "D"], ["TUNIT2", "mag"], ["TTYPE3", "name"], ["TFORM3", "8A"]], table),
+  ]);
+}
+
 /** A tree with a great many nodes. */
 export function wide(count) {
   return asdf(`many:\n${Array.from({ length: count }, (_, at) => `  key${at}: ${at}`).join("\n")}`);

@@ -1,6 +1,7 @@
 // The page as `trilith view` serves it: what is looked at, and what is refused.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -8,8 +9,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { drawn, eventually, launch, newPage, pictures, pixel, serve } from "./browser.mjs";
-import { flagged, hostile, observation, wide, write } from "./files.mjs";
+import { drawn, eventually, launch, looksAs, newPage, pictures, pixel, serve } from "./browser.mjs";
+import { fits, flagged, hostile, observation, wide, write } from "./files.mjs";
 
 let browser;
 let site;
@@ -22,10 +23,14 @@ before(async () => {
   write(files, "other.asdf", flagged());
   browser = await launch();
   const gwcs = fileURLToPath(new URL("../../crates/trilith-c/tests/programs/roman.asdf", import.meta.url));
-  site = await serve(join(files, "observation.asdf"), join(files, "wide.asdf"), join(files, "flagged.asdf"), join(files, "other.asdf"), gwcs);
+  write(files, "sky.fits", fits());
+  const hdf5 = fileURLToPath(new URL("run.h5", import.meta.url));
+  site = await serve(...["observation.asdf", "wide.asdf", "flagged.asdf", "other.asdf"].map((name) => join(files, name)), gwcs, join(files, "sky.fits"), hdf5);
 });
 after(async () => { await browser?.close(); site?.stop(); });
 
+/** The numbers of the files. */
+const [FITS, HDF5] = [5, 6];
 const at = (hash) => site.address + hash;
 const shoot = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
 /** Moves the pointer to the middle of the picture, which moves when controls appear above it. */
@@ -33,11 +38,11 @@ async function toCentre(page) {
   const box = await page.locator(".picture").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
 }
-/** Moves the pointer over an element of the picture, until the page says what is there. */
+/** Moves the pointer over an element of the picture, whose first row is at the bottom, until the page says what is there. */
 async function valueAt(page, column, row, said) {
   const box = await page.locator(".picture").boundingBox();
   const zoom = Math.min(box.width / 1200, box.height / 1200);
-  await page.mouse.move(box.x + box.width / 2 + (column + 0.5 - 600) * zoom, box.y + box.height / 2 + (row + 0.5 - 600) * zoom);
+  await page.mouse.move(box.x + box.width / 2 + (column + 0.5 - 600) * zoom, box.y + box.height / 2 + (600 - row - 0.5) * zoom);
   await eventually(async () => assert.match(await page.locator(".status").innerText(), said));
 }
 
@@ -65,6 +70,7 @@ test("a file opens on its image, which goes to a position on the sky", async () 
   await page.goto(at(""));
   await drawn(page);
   assert.equal(await page.locator("#head h1").textContent(), "/image");
+  await page.getByRole("button", { name: "More" }).click();
   await page.getByLabel("Position to go to").fill("270.94,-29.13");
   await page.keyboard.press("Enter");
   await eventually(async () => assert.match(await page.locator(".status").innerText(), /\[600, 600\].*RA 18h03m45\.600s/s));
@@ -96,10 +102,10 @@ test("an image is drawn, zoomed, stretched, and its values are read", async () =
   const page = await newPage(browser);
   await page.goto(at("#file=0&path=/image"));
   await drawn(page);
-  await shoot(page, "image");
+  await looksAs(page, "image");
   await valueAt(page, 7, 3, /\[3, 7\]\s*12345\.5/);
   // The pixel that the header of the picture refers to, on the sky.
-  await valueAt(page, 600, 600, /RA 18h03m45\.600s ICRS\s+DEC −29°07′48\.00″ ICRS/);
+  await valueAt(page, 600, 600, /RA 18h03m45\.600s\s+DEC −29°07′48\.00″ ICRS/);
   await valueAt(page, 10, 10, /\[10, 10\]\s*NaN/);
   const before = await pixel(page, 300, 200);
   await page.getByLabel("Colours", { exact: true }).selectOption("viridis");
@@ -123,7 +129,7 @@ test("an image is drawn, zoomed, stretched, and its values are read", async () =
     return now;
   });
   await drawn(page);
-  await shoot(page, "levels");
+  await looksAs(page, "levels");
   // A link shows the same.
   const other = await newPage(browser);
   await other.goto(at(state));
@@ -196,6 +202,7 @@ test("arrays of two files are compared", async () => {
   const page = await newPage(browser);
   await page.goto(at("#file=2&path=/roman/data"));
   await drawn(page);
+  await page.getByRole("button", { name: "More" }).click();
   await page.getByLabel("File of the array to compare with").selectOption("3");
   await page.locator(".note").getByText("other.asdf#/roman/data").waitFor();
   await page.locator(".note").getByText("flagged.asdf#/roman/data").waitFor();
@@ -209,6 +216,7 @@ test("quality flags lie over the picture, bit by bit", async () => {
   const page = await newPage(browser);
   await page.goto(at("#file=2&path=/roman/data"));
   await drawn(page);
+  await page.getByRole("button", { name: "More" }).click();
   const box = await page.locator(".picture").boundingBox();
   const quarter = Math.min(box.width, box.height) / 4;
   const corner = () => pixel(page, box.width / 2 - quarter, box.height / 2 - quarter);
@@ -222,10 +230,171 @@ test("quality flags lie over the picture, bit by bit", async () => {
   await eventually(async () => assert.match(await bits.innerText(), /10,000/));
   await eventually(async () => assert.notDeepEqual(await corner(), bare));
   await drawn(page);
-  await shoot(page, "flags");
+  await looksAs(page, "flags");
   await bits.getByRole("checkbox", { name: /DO_NOT_USE/ }).uncheck();
   await eventually(async () => assert.deepEqual(await corner(), bare));
   assert.deepEqual(page.problems, []);
+});
+
+test("a FITS file shows its HDUs, the cards next to the image, and row 0 at the bottom", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(`#file=${FITS}`));
+  await drawn(page);
+  assert.match(await page.locator("#about").innerText(), /^FITS · 253 kB$/);
+  const tree = page.getByRole("tree");
+  for (const text of ["0  PRIMARY", "1  SCI", "IMAGE  float32 [200, 300]", "2  CAT", "BINTABLE  40 rows, 3 columns"]) await tree.getByText(text).waitFor();
+  await eventually(async () => assert.match(await page.locator(".tree [aria-selected=true]").innerText(), /data/));
+  const header = page.getByRole("complementary", { name: "Header" });
+  await header.getByText("BUNIT").waitFor();
+  await header.getByLabel("Filter attributes").fill("electron");
+  await eventually(async () => assert.equal(await header.locator(".row:not([hidden])").count(), 1));
+  assert.match(await header.locator(".row:not([hidden])").innerText(), /GAIN/);
+  await header.getByLabel("Filter attributes").fill("");
+  // The first rows are the brightest ones.
+  const box = await page.locator(".picture").boundingBox();
+  const zoom = Math.min(box.width / 300, box.height / 200);
+  const ends = async () => Promise.all([-95, 95].map(async (row) => (await pixel(page, box.width / 2, box.height / 2 + row * zoom))[0]));
+  const [top, bottom] = await ends();
+  assert.ok(bottom > top + 50, `top ${top}, bottom ${bottom}`);
+  assert.equal(await page.locator(".picture").getAttribute("data-origin"), "lower");
+  // The header turns the image by 30 degrees.
+  const { north, east } = JSON.parse(await page.locator(".picture").getAttribute("data-compass"));
+  for (const [found, expected] of [[north, [0.5, 0.866]], [east, [-0.866, 0.5]]]) {
+    found.forEach((part, at) => assert.ok(Math.abs(part - expected[at]) < 1e-3, `${found}`));
+  }
+  await toCentre(page);
+  await eventually(async () => assert.match(await page.locator(".status").innerText(), /mJy\s+RA 05h35m17\.\d+s\s+DEC −05°23′2\d\.\d+″ ICRS/));
+  await looksAs(page, "fits");
+  await page.locator(".picture").focus();
+  await page.keyboard.press("f");
+  await eventually(async () => {
+    const [first, last] = await ends();
+    assert.ok(first > last + 50, `top ${first}, bottom ${last}`);
+  });
+  await page.keyboard.press("i");
+  await eventually(async () => assert.match(await page.evaluate(() => location.hash), /cmap=gray_r.*origin=upper|origin=upper.*cmap=gray_r/));
+  await eventually(async () => {
+    const [first, last] = await ends();
+    assert.ok(first < last - 50, `top ${first}, bottom ${last}`);
+  });
+  await page.keyboard.press("a");
+  await header.waitFor({ state: "hidden" });
+  assert.deepEqual(page.problems, []);
+});
+
+test("cards and attributes are searched by name and value", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(`#file=${FITS}`));
+  await page.getByRole("tree").getByText("1  SCI").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("exptime");
+  await page.getByRole("tree").getByText("/fits/0@EXPTIME").waitFor();
+  await page.getByRole("tree").getByText("139.8").waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#head h1")?.textContent === "/fits/0");
+  await page.locator(".attributes.wide").getByText("exposure time").waitFor();
+  await page.getByLabel("Filter attributes").fill("");
+  await page.locator(".attributes.wide").getByText("name of the target").waitFor();
+  await looksAs(page, "fits-header");
+  await page.goto(at(`#file=${HDF5}`));
+  await page.getByRole("tree").getByText("temperature").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("lake 2.1");
+  await page.getByRole("tree").getByText("/run@code").waitFor();
+  assert.deepEqual(page.problems, []);
+});
+
+test("a table of a FITS file has its units", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(`#file=${FITS}&path=/fits/2/data`));
+  await page.locator(".table .heads").getByText("float64 mag").waitFor();
+  await page.locator(".table").getByText("star3", { exact: true }).waitFor();
+  await looksAs(page, "fits-table");
+  await page.getByRole("tab", { name: "Plot" }).click();
+  await page.getByLabel("Column").selectOption("mag");
+  await page.locator('[data-axes="index | mag (mag)"]').waitFor();
+  assert.deepEqual(page.problems, []);
+});
+
+test("an HDF5 file shows its attributes, and its dimension scales are axes", async () => {
+  const page = await newPage(browser);
+  await page.goto(at(`#file=${HDF5}&path=/temperature`));
+  await drawn(page);
+  assert.match(await page.locator("#about").innerText(), /^HDF5 · 1\d\.\d kB$/);
+  const attributes = page.getByRole("complementary", { name: "Attributes" });
+  await attributes.getByText("surface temperature").waitFor();
+  assert.equal(await page.locator(".picture").getAttribute("data-origin"), "upper");
+  await toCentre(page);
+  await eventually(async () => assert.match(await page.locator(".status").innerText(), /\[20, 30\]\s+28\d\.?\d* K\s+lat 47\.0 degrees_north\s+lon 7\.5 degrees_east/));
+  await looksAs(page, "hdf5");
+  await page.getByRole("tree").getByText("run", { exact: true }).click();
+  await page.locator(".attributes.wide").getByText("lake 2.1").waitFor();
+  await page.goto(at(`#file=${HDF5}&path=/station`));
+  await page.locator('[data-axes="time (hours) | station (K)"]').waitFor();
+  const box = await page.locator(".plotted canvas").first().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await eventually(async () => assert.match(await page.locator(".tools [role=status]").innerText(), /\[\d+\]\s+time [\d.]+ hours\s+28\d/));
+  await page.mouse.move(0, 0);
+  await looksAs(page, "hdf5-plot");
+  assert.deepEqual(page.problems, []);
+});
+
+test("the tools take one row, and a narrow page cuts nothing", async () => {
+  const page = await newPage(browser);
+  for (const hash of ["#file=0&path=/image", `#file=${FITS}`, `#file=${HDF5}&path=/temperature`]) {
+    await page.goto("about:blank");
+    await page.goto(at(hash));
+    await drawn(page);
+    for (const tools of await page.locator(".tools:visible").all()) {
+      const { height } = await tools.boundingBox();
+      assert.ok(height < 48, `${hash}: ${height} pixels`);
+    }
+  }
+  const narrow = await newPage(browser, { viewport: { width: 700, height: 800 } });
+  await narrow.goto(at(`#file=${FITS}`));
+  await drawn(narrow);
+  for (const part of await narrow.locator(".picture, .bar, .tools:visible button, .tools:visible input, .tools:visible select, #tabs button, #head button").all()) {
+    const { x, width } = await part.boundingBox();
+    assert.ok(x >= 0 && x + width <= 700.5, `${await part.evaluate((one) => one.outerHTML.slice(0, 80))} ends at ${x + width}`);
+  }
+  const { height, width } = await narrow.locator(".picture").boundingBox();
+  assert.ok(height > 200 && width > 500, `${width} by ${height} pixels`);
+  await looksAs(narrow, "narrow");
+  assert.deepEqual([...page.problems, ...narrow.problems], []);
+});
+
+test("the keyboard alone reaches everything", async () => {
+  const page = await newPage(browser);
+  for (const hash of [`#file=${FITS}&more=1`, `#file=${FITS}&path=/fits/2/data`, `#file=${HDF5}&path=/station`]) {
+    await page.goto("about:blank");
+    await page.goto(at(hash));
+    await page.locator("#tabs button").first().waitFor();
+    await page.getByRole("complementary").waitFor();
+    const all = await page.evaluate(() => {
+      const shown = (one) => one.checkVisibility() && one.tabIndex >= 0 && !one.disabled;
+      const list = [...document.querySelectorAll("button, input, select, a[href], [tabindex]")].filter(shown);
+      list.forEach((one, at) => { one.dataset.order = at; });
+      return list.length;
+    });
+    const reached = new Set();
+    for (let step = 0; step < all + 3; step += 1) {
+      await page.keyboard.press("Tab");
+      reached.add(await page.evaluate(() => document.activeElement?.dataset?.order));
+    }
+    const missed = [];
+    for (let number = 0; number < all; number += 1) {
+      if (!reached.has(String(number))) missed.push(await page.evaluate((order) => document.querySelector(`[data-order="${order}"]`)?.outerHTML.slice(0, 90), number));
+    }
+    assert.deepEqual(missed, [], hash);
+  }
+  assert.deepEqual(page.problems, []);
+});
+
+test("a file that is not there is an error", () => {
+  const { status, stderr } = spawnSync(process.env.TRILITH, ["view", "--no-browser", join(files, "missing.asdf")], { encoding: "utf8", timeout: 30_000 });
+  assert.equal(status, 2);
+  assert.match(stderr, /missing\.asdf/);
 });
 
 test("a table is paged, put in order, and its columns are plotted", async () => {
@@ -242,11 +411,11 @@ test("a table is paged, put in order, and its columns are plotted", async () => 
   await page.locator(".table").press("Home");
   await page.waitForFunction(() => /^12345/.test([...document.querySelectorAll(".table .row:not([hidden])")]
     .sort((a, b) => a.dataset.index - b.dataset.index)[0]?.textContent ?? ""));
-  await shoot(page, "table");
+  await looksAs(page, "table");
   await page.goto(at("#file=0&path=/light_curve"));
   await page.locator(".plotted canvas").waitFor();
   await page.waitForFunction(() => document.querySelector(".tools .mono")?.textContent.includes("range of"));
-  await shoot(page, "plot");
+  await looksAs(page, "plot");
   assert.deepEqual(page.problems, []);
 });
 
@@ -264,7 +433,7 @@ test("text, blocks and checksums", async () => {
   await page.goto(at("#file=0&path=/image&view=statistics"));
   await page.getByText("standard deviation").waitFor();
   await page.waitForTimeout(200);
-  await shoot(page, "statistics");
+  await looksAs(page, "statistics");
   assert.deepEqual(page.problems, []);
 });
 
@@ -279,16 +448,29 @@ test("a tree of many nodes stays fluid", async () => {
   assert.deepEqual(page.problems, []);
 });
 
-test("the picture of the documentation", async () => {
-  const page = await newPage(browser, { viewport: { width: 1180, height: 740 } });
+test("the pictures of the documentation", async () => {
+  const page = await newPage(browser, { viewport: { width: 1280, height: 740 } });
   await page.goto(at("#file=0&path=/image&cmap=inferno&stretch=asinh&low=104&high=500&x=600&y=600&zoom=1&histogram=1&profiles=1"));
   await drawn(page);
   await page.locator(".histogram[data-complete=true]").waitFor();
-  const box = await page.locator(".picture").boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await toCentre(page);
   await page.locator(".status").getByText("RA 18h").waitFor();
   await page.waitForTimeout(600);
   await shoot(page, "documentation");
+  await page.goto("about:blank");
+  await page.goto(at(`#file=${FITS}&path=/fits/1/data&cmap=viridis&stretch=asinh&interval=percentile:99.5`));
+  await drawn(page);
+  await toCentre(page);
+  await page.locator(".status").getByText("RA 05h").waitFor();
+  await page.waitForTimeout(600);
+  await shoot(page, "documentation-fits");
+  await page.goto("about:blank");
+  await page.goto(at(`#file=${HDF5}&path=/temperature&cmap=coolwarm&interval=minmax`));
+  await drawn(page);
+  await toCentre(page);
+  await page.locator(".status").getByText("lat 47").waitFor();
+  await page.waitForTimeout(600);
+  await shoot(page, "documentation-hdf5");
   assert.deepEqual(page.problems, []);
 });
 
@@ -297,7 +479,7 @@ test("dark mode", async () => {
   await page.goto(at("#file=0&path=/image&cmap=magma&stretch=log&profiles=1&histogram=1"));
   await drawn(page);
   await page.waitForTimeout(400);
-  await shoot(page, "dark");
+  await looksAs(page, "dark");
   const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   assert.ok(paper.match(/\d+/g).slice(0, 3).every((part) => Number(part) < 60), paper);
 });

@@ -55,8 +55,16 @@ fn build_viewer_dir(folder: &Path) -> Result<Result<(), String>, String> {
 /// The test of the first tier: the page of the server, with mouse and keys.
 const FIRST_TIER_TEST: &str = "the tree is walked";
 
+/// Pictures of the tests, and the files of the documentation that they become.
+const DOCUMENTATION_PICTURES: [(&str, &str); 3] = [
+    ("documentation.png", "docs/view.png"),
+    ("documentation-fits.png", "docs/images/view-fits.png"),
+    ("documentation-hdf5.png", "docs/images/view-hdf5.png"),
+];
+
 /// Runs `tests/browser` in a browser without a window, in the first tier one test of them; pictures of the pages are kept in
-/// `browser` below the target. With `BLESS` set, one of them becomes that of the README.
+/// `browser` below the target. With `BLESS` set, those of [`DOCUMENTATION_PICTURES`] become pictures of the documentation, and the pictures
+/// that others are compared with are written.
 pub(crate) fn run_browser_tests(share: TierSelection) -> Result<PartOutcome, String> {
     if let Err(reason) = run_for_output(Command::new("node").arg("--version")) {
         return Ok(PartOutcome::Skipped(format!("no Node: {reason}")));
@@ -90,10 +98,13 @@ pub(crate) fn run_browser_tests(share: TierSelection) -> Result<PartOutcome, Str
         }
     }
     command.env("TRILITH", program).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target_dir().join("browser"));
+    command.env("TRILITH_REFERENCE", repository_root().join("tests/browser/reference"));
     run(&mut command)?;
     if share != TierSelection::First && std::env::var_os("BLESS").is_some() {
-        let (made, shown) = (target_dir().join("browser/documentation.png"), repository_root().join("docs/view.png"));
-        std::fs::copy(&made, &shown).map_err(|error| format!("{}: {error}", made.display()))?;
+        for (made, shown) in DOCUMENTATION_PICTURES {
+            let made = target_dir().join("browser").join(made);
+            std::fs::copy(&made, repository_root().join(shown)).map_err(|error| format!("{}: {error}", made.display()))?;
+        }
     }
     Ok(PartOutcome::Passed)
 }

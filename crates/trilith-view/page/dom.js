@@ -23,7 +23,7 @@ export function bytes(n) {
   const units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
   let at = 0;
   while (n >= 1000 && at < units.length - 1) { n /= 1000; at += 1; }
-  return `${at === 0 ? n : n.toPrecision(3)} ${units[at]}`;
+  return `${at === 0 ? n : n.toPrecision(3)} ${n === 1 && at === 0 ? "byte" : units[at]}`;
 }
 
 /** A number with few digits. */

@@ -13,12 +13,11 @@ export const FileViews = {
     const { array } = item;
     const pairs = [
       ["path", item.path || "/"], ["kind", item.kind], ["tag", item.tag], ["value", item.text], ["entries", item.summary], ["unit", item.unit],
-      ["comment", item.comment], ["role", item.role], ["reference", item.reference], ["problem", item.problem], ["line of the text", item.line],
-      ...item.attributes.map(([name, value]) => [name, value]),
+      ["HDU", item.hdu && [item.hdu.label, item.hdu.kind].filter(Boolean).join(", ")], ["comment", item.comment], ["role", item.role], ["reference", item.reference], ["problem", item.problem], ["line of the text", item.line],
     ];
     if (array) {
       pairs.push(["datatype", array.datatype], ["shape", JSON.stringify(array.shape)], ["byte order", array.byteorder], ["stored", array.storage],
-        ["filter", array.filter], ["first byte", array.offset], ["bytes", array.nbytes === null ? null : `${array.nbytes} (${bytes(array.nbytes)})`],
+        ["filter", array.filter], ["first byte", array.offset], ["bytes", array.nbytes === null ? null : array.nbytes < 1000 ? array.nbytes : `${array.nbytes} (${bytes(array.nbytes)})`],
         ["remarks", array.remarks.join(", ")]);
     }
     host.append(el("div", { class: "padded" }, table(pairs)));

@@ -31,6 +31,7 @@ export class ImageView {
     this.index = this.leading.map((length, axis) => Math.min(length - 1, Math.max(0, Math.trunc(given[axis]) || 0)));
     this.view = { left: 0, top: 0, zoom: 0 };
     this.values = new Map();
+    this.isLower = (state.get("origin") || item.origin) === "lower";
     this.build(host, choices);
     this.tiles = this.newTiles();
     this.compare();
@@ -56,7 +57,7 @@ export class ImageView {
     if (this.isColour) this.restyle({});
     else this.levels.load(this.levelled());
     this.overlay();
-    if (!this.isColour) await this.locate({ x: 0, y: 0 });
+    if (!this.isColour) await this.locate({ x: Math.floor(this.width / 2), y: Math.floor(this.height / 2) });
   }
 
   /** Says how much of the array is shown. */
@@ -80,20 +81,29 @@ export class ImageView {
 
   build(host, choices) {
     const tools = el("div", { class: "tools" });
-    const more = el("div", { class: "tools" });
-    host.append(tools, more);
+    const sliders = el("div", { class: "tools", hidden: !this.leading.length });
+    const more = el("div", { class: "tools", hidden: !["with", "flags", "more"].some((key) => state.get(key)) });
+    host.append(tools, sliders, more);
     if (!this.isColour) {
       this.levels = new Levels(tools, more, this.wanted(), choices, (style) => this.restyle(style));
       this.levels.look = () => this.look;
       this.levels.failed = (error) => this.note(error.message);
     }
-    this.leading.forEach((length, axis) => more.append(this.slider(length, axis)));
+    this.leading.forEach((length, axis) => sliders.append(this.slider(length, axis)));
     const button = (text, title, work) => el("button", { type: "button", title, onclick: work }, text);
     this.profiling = el("button", { type: "button", "aria-pressed": "false", title: "Row and column through the pointer (P)", onclick: () => this.toggleProfiles() }, "Profiles");
     this.masking = el("button", { type: "button", "aria-pressed": String(state.get("mask") !== "0"), title: "Show what is masked in its own colour (M)", onclick: () => this.toggleMask() }, "Mask");
-    more.append(button("Fit", "The whole picture (0)", () => this.fit()), button("1:1", "One pixel for each element (1)", () => this.scale(1)),
-      button("+", "Zoom in (+)", () => this.scale(this.view.zoom * 2)), button("−", "Zoom out (-)", () => this.scale(this.view.zoom / 2)),
-      this.profiling, this.masking, button("Save picture", "What is in sight, as PNG", () => this.save()), this.comparing(), this.flagging(), this.going());
+    const opened = () => {
+      more.hidden = !more.hidden;
+      this.further.setAttribute("aria-expanded", String(!more.hidden));
+      state.set({ more: more.hidden ? undefined : 1 });
+    };
+    this.flipping = button("Flip", "First row at the top or at the bottom (F)", () => this.flip());
+    this.further = button("More", "Positions, mask, comparison, flags, saving", opened);
+    this.further.setAttribute("aria-expanded", String(!more.hidden));
+    tools.append(this.flipping, this.profiling, button("Fit", "The whole picture (0)", () => this.fit()), button("1:1", "One pixel for each element (1)", () => this.scale(1)),
+      button("+", "Zoom in (+)", () => this.scale(this.view.zoom * 2)), button("−", "Zoom out (-)", () => this.scale(this.view.zoom / 2)), this.further);
+    more.append(this.going(), this.masking, this.flagging(), this.comparing(), button("Save picture", "What is in sight, as PNG", () => this.save()));
     this.bits = new Bits(more, () => this.overlay(), (error) => this.note(error.message));
     this.stage = el("div", { class: "stage" });
     const box = el("div", { class: "picture", tabindex: "0", "aria-label": "Picture. The arrows move, plus and minus zoom, 0 fits, 1 shows one pixel for each element." });
@@ -101,6 +111,11 @@ export class ImageView {
     this.notice = el("div", { class: "note", hidden: true, role: "status" });
     this.status = el("div", { class: "status mono", role: "status", "aria-live": "off" });
     this.stage.append(box, this.status);
+    if (this.levels) {
+      const bar = el("div", { class: "bar" });
+      box.after(bar);
+      this.levels.bar = canvas(bar, (context, width, height) => this.levels.drawBar(context, width, height, this.item.unit), "Colour bar");
+    }
     host.append(this.stage);
     this.drawn = canvas(box, (context, width, height) => this.draw(context, width, height), "The array as a picture");
     box.append(this.notice);
@@ -147,7 +162,7 @@ export class ImageView {
     }, 60);
     range.addEventListener("input", () => { text.value = range.value; move(range.value); });
     text.addEventListener("change", () => { range.value = text.value; move(text.value); });
-    return el("label", {}, `axis ${axis}`, range, text);
+    return el("label", {}, this.item.axes?.[axis] ?? `axis ${axis}`, range, text);
   }
 
   // ---- drawing
@@ -155,6 +170,8 @@ export class ImageView {
   draw(context, width, height) {
     if (!this.view.zoom) this.begin(width, height);
     const tiles = this.twin && this.second ? this.twin : this.tiles;
+    context.save();
+    if (this.isLower) context.transform(1, 0, 0, -1, 0, height);
     tiles.draw(context, this.view, width, height);
     this.over?.draw(context, this.view, width, height);
     if (this.spot && this.stage.classList.contains("profiles")) {
@@ -166,9 +183,55 @@ export class ImageView {
       context.strokeRect(x, -5, 0, height + 10);
       context.globalAlpha = 1;
     }
+    context.restore();
+    this.drawCompass(context, height);
+    this.box.dataset.origin = this.isLower ? "lower" : "upper";
     this.box.dataset.complete = String(tiles.isComplete && (!this.over || this.over.isComplete));
     this.across?.draw();
     this.down?.draw();
+  }
+
+  /** The first row at the other end. */
+  flip() {
+    this.isLower = !this.isLower;
+    state.set({ origin: this.isLower ? "lower" : "upper" });
+    this.drawn.draw();
+  }
+
+  /** From the top of the screen to the end where the first row is. */
+  fromFirst(y) { return this.isLower ? this.box.clientHeight - y : y; }
+
+  /** Arrows to north and east, as the library says that they are in the middle of the array. */
+  drawCompass(context, height) {
+    if (!this.compass) return;
+    const [x, y, long] = [46, height - 46, 26];
+    context.font = "bold 12px system-ui, sans-serif";
+    context.lineJoin = "round";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const [name, [right, along]] of [["N", this.compass.north], ["E", this.compass.east]]) {
+      const down = this.isLower ? -along : along;
+      const [tipX, tipY] = [x + right * long, y + down * long];
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(tipX, tipY);
+      for (const turn of [2.6, -2.6]) {
+        const angle = Math.atan2(down, right) + turn;
+        context.moveTo(tipX, tipY);
+        context.lineTo(tipX + Math.cos(angle) * 8, tipY + Math.sin(angle) * 8);
+      }
+      for (const [ink, wide] of [[colour("paper"), 4], [colour("mark"), 2]]) {
+        context.strokeStyle = ink;
+        context.lineWidth = wide;
+        context.stroke();
+      }
+      context.lineWidth = 4;
+      context.strokeStyle = colour("paper");
+      context.strokeText(name, x + right * (long + 12), y + down * (long + 12));
+      context.fillStyle = colour("mark");
+      context.fillText(name, x + right * (long + 12), y + down * (long + 12));
+    }
+    this.box.dataset.compass = JSON.stringify(this.compass);
   }
 
   begin(width, height) {
@@ -187,7 +250,7 @@ export class ImageView {
     }
   }
 
-  /** Another scale; the place under (x, y) of the screen stays where it is. */
+  /** Another scale; the place under (x, y) stays where it is, y counted from the end where the first row is. */
   scale(zoom, x = this.box.clientWidth / 2, y = this.box.clientHeight / 2) {
     const bounded = Math.max(ZOOMS.least, Math.min(ZOOMS.most, zoom));
     const [column, row] = [this.view.left + x / this.view.zoom, this.view.top + y / this.view.zoom];
@@ -226,26 +289,27 @@ export class ImageView {
     this.reading = rested(() => this.read(), 30);
     box.addEventListener("wheel", (event) => {
       event.preventDefault();
-      this.scale(this.view.zoom * Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
+      this.scale(this.view.zoom * Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.0016)), event.offsetX, this.fromFirst(event.offsetY));
     }, { passive: false });
     box.addEventListener("pointerdown", (event) => {
       if (event.target.closest("button")) return; // the click is its own
-      held = { x: event.offsetX, y: event.offsetY, moved: false };
+      held = { x: event.offsetX, y: this.fromFirst(event.offsetY), moved: false };
       box.setPointerCapture(event.pointerId);
       box.focus({ preventScroll: true });
     });
     box.addEventListener("pointermove", (event) => {
       if (held) {
-        const [dx, dy] = [event.offsetX - held.x, event.offsetY - held.y];
+        const y = this.fromFirst(event.offsetY);
+        const [dx, dy] = [event.offsetX - held.x, y - held.y];
         if (held.moved || Math.hypot(dx, dy) > 3) {
           this.move(-dx / this.view.zoom, -dy / this.view.zoom);
-          held = { x: event.offsetX, y: event.offsetY, moved: true };
+          held = { x: event.offsetX, y, moved: true };
         }
       }
-      this.point(event.offsetX, event.offsetY);
+      this.point(event.offsetX, this.fromFirst(event.offsetY));
     });
     box.addEventListener("pointerup", () => { held = null; });
-    box.addEventListener("dblclick", (event) => this.scale(this.view.zoom * 2, event.offsetX, event.offsetY));
+    box.addEventListener("dblclick", (event) => this.scale(this.view.zoom * 2, event.offsetX, this.fromFirst(event.offsetY)));
     box.addEventListener("pointerleave", () => { if (!this.stage.classList.contains("profiles")) this.status.replaceChildren(); });
   }
 
@@ -283,11 +347,16 @@ export class ImageView {
     this.locating?.abort();
     this.locating = new AbortController();
     try {
-      const { coordinates, sky } = await json("wcs", { ...this.wants, index }, this.locating.signal);
+      const { coordinates, sky, compass } = await json("wcs", { ...this.wants, index }, this.locating.signal);
       this.position.hidden = !sky;
+      if (compass && !this.compass) {
+        this.compass = compass;
+        this.drawn.draw();
+      }
       this.world = coordinates && {
         index, position: coordinates.map(({ value }) => value).join(","),
-        text: coordinates.map(({ name, text, frame }) => `${name} ${text}${frame ? ` ${frame}` : ""}`).join("  "),
+        // Both axes of the sky are in one frame.
+        text: coordinates.map(({ name, text, frame }, at) => `${name} ${text}${frame && coordinates[at + 1]?.frame !== frame ? ` ${frame}` : ""}`).join("  "),
       };
       if (this.spot) this.say();
     } catch (error) {
@@ -327,7 +396,8 @@ export class ImageView {
     const keys = {
       "+": () => this.scale(this.view.zoom * 2), "=": () => this.scale(this.view.zoom * 2), "-": () => this.scale(this.view.zoom / 2),
       "0": () => this.fit(), "1": () => this.scale(1), ArrowLeft: () => this.move(-step, 0), ArrowRight: () => this.move(step, 0),
-      ArrowUp: () => this.move(0, -step), ArrowDown: () => this.move(0, step), p: () => this.toggleProfiles(), m: () => this.toggleMask(),
+      ArrowUp: () => this.move(0, this.isLower ? step : -step), ArrowDown: () => this.move(0, this.isLower ? -step : step), f: () => this.flip(),
+      i: () => this.levels?.invert(), p: () => this.toggleProfiles(), m: () => this.toggleMask(),
       h: () => this.levels?.showHistogram(), b: () => this.blinkOnce(), c: () => this.world && copy(this.world.position),
     };
     if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
@@ -354,7 +424,7 @@ export class ImageView {
       return;
     }
     this.spot ??= { x: Math.floor(this.width / 2), y: Math.floor(this.height / 2) };
-    this.strips = [el("div", { class: "down" }), el("div", { class: "across" }), el("div")];
+    this.strips = [el("div", { class: "down" }), el("div", { class: "across" })];
     this.box.after(...this.strips);
     this.across = canvas(this.strips[1], (context, width, height) => this.drawAcross(context, width, height), "The row through the pointer");
     this.down = canvas(this.strips[0], (context, width, height) => this.drawDown(context, width, height), "The column through the pointer");
@@ -399,6 +469,7 @@ export class ImageView {
     const span = range[1] - range[0] || 1;
     // The same curve, turned: x and y change places.
     context.save();
+    if (this.isLower) context.transform(1, 0, 0, -1, 0, height);
     context.transform(0, 1, 1, 0, 0, 0);
     curve(context, this.columnLine, (at) => (at + 0.5 - top) * zoom, (value) => 8 + ((value - range[0]) / span) * (width - 16), colour("data"));
     context.restore();
@@ -411,7 +482,7 @@ export class ImageView {
 
   comparing() {
     const path = el("input", { type: "text", class: "mono", placeholder: "/path of another array", size: "18", "aria-label": "Path of the array to compare with", value: state.get("with") });
-    const how = el("select", { "aria-label": "How to compare" }, el("option", { value: "" }, "Compare…"),
+    const how = el("select", { "aria-label": "How to compare" }, el("option", { value: "" }, "Compare with…"),
       el("option", { value: "blink", selected: state.get("how") === "blink" }, "blink"),
       el("option", { value: "difference", selected: state.get("how") === "difference" }, "difference"));
     const named = (file) => file.name.split(/[\\/]/).filter(Boolean).pop() ?? file.name;

@@ -2,7 +2,7 @@
 
 import { json, isGivenUp } from "./api.js";
 import { canvas, colour, el, rested, short } from "./dom.js";
-import { axes, bars } from "./plot.js";
+import { FONT, axes, bars, ticks } from "./plot.js";
 import * as state from "./state.js";
 
 const INTERVALS = [
@@ -21,7 +21,8 @@ export class Levels {
     const choose = (key, label, list, value) => {
       const select = el("select", { "aria-label": label, onchange: () => this.choose(key, select.value) },
         ...list.map(([name, text]) => el("option", { value: name, selected: name === value }, text)));
-      tools.append(el("label", {}, label, select));
+      select.title = label;
+      tools.append(select);
       return select;
     };
     this.intervals = choose("interval", "Interval", [...INTERVALS, ["", "by hand"]], this.low === undefined ? this.interval : "");
@@ -35,11 +36,33 @@ export class Levels {
       return input;
     };
     this.inputs = { low: number("low", "First colour from"), high: number("high", "Last colour from") };
-    choose("stretch", "Stretch", choices.stretches.map((name) => [name, name]), state.get("stretch") || "linear");
-    choose("cmap", "Colours", choices.maps.map((map) => [map.name, map.name]), state.get("cmap") || "gray");
+    choose("stretch", "Stretch", choices.stretches.map(({ name }) => [name, name]), state.get("stretch") || "linear");
+    this.shares = new Map(choices.stretches.map(({ name, shares }) => [name, shares]));
+    this.colours = choose("cmap", "Colours", choices.maps.map((map) => [map.name, map.name]), state.get("cmap") || "gray");
+    tools.append(this.inverted = el("button", { type: "button", title: "Reverse the colours (I)", onclick: () => this.invert() }, "Invert"));
     this.maps = new Map(choices.maps.map((map) => [map.name, map.colours]));
     tools.append(this.toggle = el("button", { type: "button", "aria-pressed": "false", onclick: () => this.showHistogram() }, "Histogram"));
     if (state.get("histogram")) this.showHistogram();
+  }
+
+  /** The colour map from its other end. */
+  invert() {
+    const name = state.get("cmap") || "gray";
+    const other = name.endsWith("_r") ? name.slice(0, -2) : `${name}_r`;
+    if (!this.maps.has(other)) return;
+    this.colours.value = other;
+    this.choose("cmap", other);
+  }
+
+  /** The colours that are chosen, the first one first. */
+  get ramp() { return this.maps.get(state.get("cmap") || "gray") ?? []; }
+
+  /** The share of the colours that are below a value. */
+  share(value) {
+    const shares = this.shares.get(state.get("stretch") || "linear");
+    const at = Math.max(0, Math.min(1, (value - this.low) / (this.high - this.low || 1))) * (shares.length - 1);
+    const first = Math.min(shares.length - 2, Math.floor(at));
+    return shares[first] + (shares[first + 1] - shares[first]) * (at - first);
   }
 
   style() {
@@ -90,6 +113,7 @@ export class Levels {
       state.set({ [key]: value });
       this.changed(this.style());
       this.drawn?.draw();
+      this.bar?.draw();
       return;
     }
     if (value === "") return this.byHand(this.low, this.high);
@@ -116,6 +140,7 @@ export class Levels {
     this.inputs.low.title = String(this.low);
     this.inputs.high.title = String(this.high);
     this.drawn?.draw();
+    this.bar?.draw();
     if (soon) this.tell();
     else this.changed(this.style());
   }
@@ -168,7 +193,7 @@ export class Levels {
 
   /** The colours between the two ends, below the bars. */
   ribbon(context) {
-    const colours = this.maps.get(state.get("cmap") || "gray") ?? [];
+    const colours = this.ramp;
     const { box, x } = this.axes;
     const [from, to] = [x(this.low), x(this.high)];
     colours.forEach((ink, at) => {
@@ -176,6 +201,33 @@ export class Levels {
       const [left, right] = [Math.max(a, box.left), Math.min(b, box.left + box.width)];
       if (right > left) { context.fillStyle = ink; context.fillRect(left, box.top + box.height, right - left + 0.5, 4); }
     });
+  }
+
+  /** The colour bar: the colours from the bottom to the top, and the values that they are of. */
+  drawBar(context, width, height, unit) {
+    if (this.low === undefined || this.high === undefined) return;
+    const [top, bottom, thick] = [unit ? 26 : 10, height - 10, 14];
+    const length = bottom - top;
+    const { ramp } = this;
+    ramp.forEach((ink, at) => {
+      context.fillStyle = ink;
+      context.fillRect(6, bottom - (length * (at + 1)) / ramp.length, thick, length / ramp.length + 0.6);
+    });
+    context.strokeStyle = colour("line");
+    context.strokeRect(6, top, thick, length);
+    context.font = FONT;
+    context.fillStyle = colour("ink");
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    let last = Infinity;
+    for (const value of ticks(this.low, this.high, 12)) {
+      const y = bottom - this.share(value) * length;
+      if (value < this.low || value > this.high || last - y < 16) continue;
+      last = y;
+      context.fillRect(6 + thick, y - 0.5, 4, 1);
+      context.fillText(short(value), 13 + thick, y);
+    }
+    if (unit) context.fillText(unit.length > 10 ? `${unit.slice(0, 9)}…` : unit, 6, 12);
   }
 
   handles(host) {

@@ -8,19 +8,21 @@ import * as state from "./state.js";
 export class LineView {
   constructor(host, item, wants) {
     this.wants = wants;
+    this.item = item;
     this.length = item.length;
     this.points = null;
     const range = (state.get("range") || "").split(":").map(Number);
     [this.from, this.to] = range.length === 2 && range[1] > range[0] ? range : [0, this.length];
     const tools = el("div", { class: "tools" });
     if (item.columns) {
-      const chosen = state.get("y") || item.columns[0];
+      const names = item.columns.map(({ name }) => name);
+      const chosen = names.includes(state.get("y")) ? state.get("y") : names[0];
       this.column = chosen;
       const select = el("select", { "aria-label": "Column", onchange: () => {
         this.column = select.value;
         state.set({ y: this.column });
         this.load();
-      } }, ...item.columns.map((name) => el("option", { value: name, selected: name === chosen }, name)));
+      } }, ...names.map((name) => el("option", { value: name, selected: name === chosen }, name)));
       tools.append(el("label", {}, "Column", select));
     }
     this.status = el("span", { class: "mono", role: "status" });
@@ -48,6 +50,34 @@ export class LineView {
     }
   }
 
+  /** The name and the unit of what is plotted. */
+  get label() {
+    const { name, unit } = this.item.columns?.find((column) => column.name === this.column) ?? this.item;
+    return unit ? `${name} (${unit})` : name;
+  }
+
+  /** The dimension scale, if its values in sight only rise or only fall: the value at an index, and the index of a value. */
+  measure() {
+    const { along, from, step } = this.points;
+    const values = along?.values ?? [];
+    const signs = values.slice(1).map((value, at) => Math.sign(value - values[at]));
+    if (values.length < 2 || values.includes(null) || signs.some((sign) => sign === 0 || sign !== signs[0])) return null;
+    const value = (index) => {
+      const at = (index - from) / step;
+      const first = Math.max(0, Math.min(values.length - 2, Math.floor(at)));
+      return values[first] + (values[first + 1] - values[first]) * (at - first);
+    };
+    const index = (wanted) => {
+      let [low, high] = [0, values.length - 1];
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if ((values[middle] - wanted) * signs[0] <= 0) low = middle; else high = middle;
+      }
+      return from + step * (low + (wanted - values[low]) / (values[high] - values[low]));
+    };
+    return { value, index, range: [values[0], values[values.length - 1]].sort((a, b) => a - b) };
+  }
+
   draw(context, width, height) {
     if (!this.points) return;
     const range = reach(this.points.low, this.points.high);
@@ -56,7 +86,13 @@ export class LineView {
       return;
     }
     const space = (range[1] - range[0]) * 0.04;
-    this.axes = axes(context, width, height, [this.from, Math.max(this.from + 1, this.to - 1)], [range[0] - space, range[1] + space]);
+    const scale = this.measure();
+    const names = { x: scale ? this.points.along.label : "index", y: this.label };
+    const span = scale?.range ?? [this.from, Math.max(this.from + 1, this.to - 1)];
+    const drawn = axes(context, width, height, span, [range[0] - space, range[1] + space], { names });
+    this.axes = scale ? { ...drawn, x: (index) => drawn.x(scale.value(index)), toX: (pixel) => scale.index(drawn.toX(pixel)) } : drawn;
+    this.scale = scale;
+    this.drawn.canvas.parentElement.dataset.axes = `${names.x} | ${names.y}`;
     context.save();
     context.beginPath();
     context.rect(this.axes.box.left, this.axes.box.top, this.axes.box.width, this.axes.box.height);
@@ -93,7 +129,8 @@ export class LineView {
       const index = Math.round(this.axes.toX(event.offsetX));
       const point = Math.floor((index - this.points.from) / this.points.step);
       const [low, high] = [this.points.low[point], this.points.high?.[point]];
-      if (low !== undefined) this.status.textContent = `[${index}]  ${short(low)}${high !== undefined && high !== low ? ` … ${short(high)}` : ""}`;
+      const along = this.scale ? `  ${this.points.along.name} ${short(this.scale.value(index))} ${this.points.along.unit}` : "";
+      if (low !== undefined) this.status.textContent = `[${index}]${along}  ${short(low)}${high !== undefined && high !== low ? ` … ${short(high)}` : ""}`;
     });
     box.addEventListener("keydown", (event) => {
       const span = this.to - this.from;

@@ -1,6 +1,7 @@
 // The page: which file and which item are looked at, and how.
 
 import { cancelAll, isGivenUp, json, tracked } from "./api.js";
+import { Attributes } from "./attributes.js";
 import { by, bytes, copy, el } from "./dom.js";
 import { FileViews } from "./file.js";
 import { ImageView } from "./image.js";
@@ -16,6 +17,7 @@ const NAMES = { image: "Image", plot: "Plot", table: "Table", text: "Text", stat
 
 let files = [];
 let choices = null;
+let about = null;
 let shownFile = null;
 let view = null;
 let item = null;
@@ -64,15 +66,17 @@ async function follow() {
       by("files").value = index;
       shownFile = index;
       by("about").textContent = "";
-      const about = await json("file", { file: index });
+      about = await json("file", { file: index });
       document.title = `${base(about.name)} – Trilith`;
-      const facts = [about.generation && about.generation !== about.family ? about.generation : about.family, about.standard && `standard ${about.standard}`, bytes(about.size)];
+      const format = about.container ? `${about.format} in ${about.container}` : about.format;
+      const facts = [format, about.standard && `standard ${about.standard}`, bytes(about.size)];
       by("about").textContent = facts.filter(Boolean).join(" · ");
       by("about").title = about.warnings.join("\n");
       if (about.warnings.length) by("about").append(" · ", el("span", { class: "bad" }, `${about.warnings.length} warnings`));
       // A file begins with its image, unless something else is asked for.
       if (about.image && !state.get("path") && !state.get("view")) state.set({ path: about.image });
       await tree.load(index);
+      await tree.reveal(state.get("path"));
     }
     tree.rows.refresh();
     await showItem(index, state.get("path"));
@@ -85,8 +89,10 @@ async function follow() {
 async function showItem(file, path) {
   item = await json("item", { file, path });
   head(file);
-  const ways = [...item.views, ...(item.array && item.views.some((name) => name === "image" || name === "plot") ? ["statistics"] : []), "facts"];
-  const all = path === "" ? ["source", "blocks", "verify", ...ways] : [...ways, "source"];
+  const ways = [...item.views, ...(item.array && item.views.some((name) => name === "image" || name === "plot") ? ["statistics"] : []),
+    ...(item.attributes.length ? ["header"] : []), "facts"];
+  const whole = ["source", "blocks", "verify"];
+  const all = path !== "" ? [...ways, "source"] : about.format === "FITS" ? [...ways, ...whole] : [...whole, ...ways];
   const wanted = state.get("view");
   tabs(all, all.includes(wanted) ? wanted : all[0]);
 }
@@ -105,8 +111,8 @@ function head(file) {
   const { array } = item;
   by("head").replaceChildren(
     el("h1", { class: "mono" }, item.path || base(name)),
-    ...[fact("", array ? array.datatype : item.kind), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
-      fact("", array && bytes(array.nbytes)), fact("tag", item.tag?.replace(/^.*asdf\//, "")), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
+    ...[fact("HDU", item.hdu && [item.hdu.label, item.hdu.kind].filter(Boolean).join(" ")), fact("", array ? array.datatype : item.kind), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
+      fact("", array && bytes(array.nbytes)), fact("tag", array ? "" : item.tag?.replace(/^.*asdf\//, "")), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
     ...copies.map(([label, text]) => el("button", { type: "button", title: text, onclick: () => copy(text) }, label)),
     item.comment ? el("span", { class: "fact comment" }, item.comment) : "",
   );
@@ -120,15 +126,49 @@ function tabs(all, chosen) {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (step) made[(all.indexOf(name) + step + all.length) % all.length].click();
     },
-  }, NAMES[name]));
-  by("tabs").replaceChildren(...made);
+  }, named(name)));
+  const beside = item.attributes.length && chosen !== "header" ? [el("span", { class: "grow" }), el("button", {
+    type: "button", class: "toggle", "aria-pressed": String(isBeside()), title: `${named("header")} next to the data (A)`, onclick: toggleBeside,
+  }, named("header"))] : [];
+  by("tabs").replaceChildren(...made, ...beside);
   open(chosen).catch(failed);
 }
 
+/** What a view is called: formats have their own names for the same thing. */
+function named(name) {
+  return about?.names[name] ?? NAMES[name];
+}
+
+/** Whether the attributes are next to the data: where there is room, unless somebody says otherwise. */
+const isBeside = () => (state.get("side") || (innerWidth >= 1000 ? "1" : "0")) === "1";
+
+function toggleBeside() {
+  state.set({ side: isBeside() ? "0" : "1" });
+  const button = by("tabs").querySelector(".toggle");
+  button?.setAttribute("aria-pressed", String(isBeside()));
+  const shown = by("view").querySelector("aside");
+  if (shown) shown.hidden = !isBeside();
+}
+
+/** Puts the attributes of the item next to what is shown of it. */
+function beside(host) {
+  const data = host.lastElementChild;
+  if (!item.attributes.length || !data) return;
+  const row = el("div", { class: "beside" });
+  data.replaceWith(row);
+  const { element } = new Attributes(item.attributes, named("header"));
+  element.hidden = !isBeside();
+  row.append(data, element);
+}
+
 async function open(name) {
+  const host = el("div", { class: "host" });
+  await fill(host, name);
+  if (name !== "header") beside(host);
+}
+
+async function fill(host, name) {
   const wants = { file: state.get("file") || "0", path: item.path };
-  const host = el("div", {});
-  host.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
   const lines = async (request, at) => {
     const first = await json(request, { ...wants, offset: 0, limit: 1 });
     show(host);
@@ -140,10 +180,10 @@ async function open(name) {
   } else if (name === "plot") {
     const table = await json("table", { ...wants, offset: 0, limit: 0 });
     const isNumber = (column) => /^(u?int|float|complex|bool)\w*$/.test(column.type);
-    const named = item.views[0] === "table" ? table.columns.filter(isNumber).map((column) => column.name) : undefined;
+    const named = item.views[0] === "table" ? table.columns.filter(isNumber) : undefined;
     if (named && !named.length) throw new Error("no column of this table holds one number in each row");
     show(host);
-    view = new LineView(host, { length: table.count, columns: named }, wants);
+    view = new LineView(host, { length: table.count, columns: named, name: item.path.split("/").pop(), unit: item.unit }, wants);
   } else if (name === "table") {
     const first = await json("table", { ...wants, offset: 0, limit: 0, column: state.get("column") || undefined });
     show(host);
@@ -153,6 +193,10 @@ async function open(name) {
   else if (name === "statistics") {
     show(host);
     view = new StatisticsView(host, wants, item);
+  } else if (name === "header") {
+    show(host);
+    view = new Attributes(item.attributes, named(name), true);
+    host.append(view.element);
   } else if (name === "facts") {
     show(host);
     FileViews.facts(host, item);
@@ -171,12 +215,14 @@ by("theme").addEventListener("click", () => {
   document.documentElement.dataset.theme = dark === "dark" ? "light" : "dark";
   try { localStorage.setItem("theme", document.documentElement.dataset.theme); } catch { /* it lasts as long as the page */ }
   view?.drawn?.draw?.();
+  view?.levels?.bar?.draw();
 });
 try { const theme = localStorage.getItem("theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* the system's */ }
 
 const KEYS = [
   ["/", "search"], ["?", "these keys"], ["Escape", "give up what is going on"], ["Arrows, Enter", "in the tree: move, open, choose"],
   ["+ − 0 1", "in a picture: zoom in, zoom out, fit, one pixel for each element"], ["Arrows", "in a picture or a plot: move"],
+  ["A", "header or attributes next to the data"], ["F  I", "in a picture: first row at the top or the bottom, reverse the colours"],
   ["P  H  M  B", "in a picture: profiles, histogram, mask, blink"], ["C", "in a picture: copy the position on the sky"], ["Home, End, Page keys", "in tables and texts"],
 ];
 by("keys").append(el("h2", {}, "Keys"), el("table", { class: "facts" }, ...KEYS.map(([key, what]) => el("tr", {}, el("th", {}, key), el("td", {}, what)))),
@@ -188,6 +234,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") { by("filter").focus(); event.preventDefault(); }
   if (event.key === "?") help();
+  if (event.key === "a") by("tabs").querySelector(".toggle")?.click();
   if (event.key === "Escape") cancelAll();
 });
 

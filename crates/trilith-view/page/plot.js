@@ -2,7 +2,7 @@
 
 import { colour, short } from "./dom.js";
 
-const FONT = "11px system-ui, sans-serif";
+export const FONT = "11px system-ui, sans-serif";
 
 /** Round numbers from `low` to `high`, about `count` of them. */
 export function ticks(low, high, count) {
@@ -24,7 +24,7 @@ export function reach(...lists) {
 }
 
 /** A plot's box and its scales. */
-export function axes(context, width, height, [x0, x1], [y0, y1], { left = 64, bottom = 24, top = 8, right = 10, grid = true } = {}) {
+export function axes(context, width, height, [x0, x1], [y0, y1], { names = {}, left = names.y ? 84 : 64, bottom = names.x ? 42 : 24, top = 8, right = 10, grid = true } = {}) {
   if (y0 === y1) { y0 -= 0.5; y1 += 0.5; }
   if (x0 === x1) { x0 -= 0.5; x1 += 0.5; }
   const box = { left, top, width: Math.max(1, width - left - right), height: Math.max(1, height - top - bottom) };
@@ -47,6 +47,16 @@ export function axes(context, width, height, [x0, x1], [y0, y1], { left = 64, bo
     context.fillText(short(at), box.left - 5, y(at));
   }
   context.strokeRect(box.left, box.top, box.width, box.height);
+  context.fillStyle = colour("ink");
+  context.textAlign = "center";
+  if (names.x) context.fillText(names.x, box.left + box.width / 2, height - 10);
+  if (names.y) {
+    context.save();
+    context.translate(12, box.top + box.height / 2);
+    context.rotate(-Math.PI / 2);
+    context.fillText(names.y, 0, 0);
+    context.restore();
+  }
   return { x, y, box, toX: (pixel) => x0 + ((pixel - box.left) / box.width) * (x1 - x0) };
 }
 

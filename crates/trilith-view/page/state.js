@@ -36,7 +36,7 @@ export function set(parts) {
 
 /** Goes to another item, which is a step of the history: what belonged to the old one is left behind. */
 export function go(parts) {
-  const kept = ["interval", "stretch", "cmap"].filter((key) => now.has(key)).map((key) => [key, now.get(key)]);
+  const kept = ["interval", "stretch", "cmap", "origin", "side"].filter((key) => now.has(key)).map((key) => [key, now.get(key)]);
   now = new Map();
   for (const [key, value] of [...Object.entries(parts), ...kept]) {
     if (value !== undefined && value !== null && value !== "") now.set(key, String(value));

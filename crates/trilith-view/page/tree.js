@@ -5,7 +5,7 @@ import { by, el, rested } from "./dom.js";
 import { Pages, Rows } from "./rows.js";
 import * as state from "./state.js";
 
-const SIGNS = { mapping: "{ }", list: "[ ]", array: "▦", text: "“”", scalar: "#", null: "∅", reference: "→" };
+const SIGNS = { mapping: "{ }", list: "[ ]", array: "▦", text: "“”", scalar: "#", null: "∅", reference: "→", attribute: "@" };
 
 /** An open collection: its children, and which of them are open. */
 class Open {
@@ -67,6 +67,7 @@ export class Tree {
   async load(file) {
     this.file = file;
     this.found = null;
+    by("filter").value = "";
     this.root = await this.open("");
     this.rows.at = 0;
     this.cursor = 0;
@@ -89,10 +90,26 @@ export class Tree {
     const first = await page(0, 200);
     const open = new Open(path, first.count, () => this.refresh(), (offset, limit) =>
       offset === 0 ? Promise.resolve(first.children) : page(offset, limit).then((answer) => answer.children));
+    open.first = first.children;
     open.pages.get(0);
     open.ready = Promise.resolve();
     await open.ready;
     return open;
+  }
+
+  /** Opens what is above the item at a path, and moves to it. */
+  async reveal(path) {
+    if (!path || this.found) return;
+    let [open, above] = [this.root, 0];
+    for (;;) {
+      const index = open.first.findIndex((child) => path === child.path || path.startsWith(`${child.path}/`));
+      if (index < 0) return;
+      const row = above + open.rowOf(index);
+      if (path === open.first[index].path) { this.move(row); return; }
+      if (!open.opened.has(index)) await this.toggle(row, true);
+      if (!open.opened.has(index)) return;
+      [open, above] = [open.opened.get(index), row + 1];
+    }
   }
 
   show() { this.rows.setCount(this.found ? this.found.length : this.root?.size ?? 0); }
@@ -141,7 +158,7 @@ export class Tree {
     else row.removeAttribute("aria-expanded");
     const twist = item.open && !this.found ? (isOpen ? "▾" : "▸") : "";
     const unit = item.unit ? ` ${item.unit}` : "";
-    const name = this.found ? item.path : item.name ?? String(item.index);
+    const name = this.found ? item.address ?? item.path : item.label ? `${item.index}  ${item.label}` : item.name ?? String(item.index);
     row.append(
       el("span", { class: "twist", "aria-hidden": "true" }, twist),
       el("span", { class: `sign is-${item.kind}`, title: item.tag ?? item.kind }, SIGNS[item.kind] ?? ""),
@@ -173,7 +190,8 @@ export class Tree {
 
   choose(row) {
     const { item } = this.item(row);
-    if (item && (item.path !== state.get("path") || !state.get("file"))) state.go({ file: this.file, path: item.path });
+    if (item?.attribute) state.go({ file: this.file, path: item.path, view: "header", attribute: item.attribute });
+    else if (item && (item.path !== state.get("path") || !state.get("file"))) state.go({ file: this.file, path: item.path });
   }
 
   async toggle(row, onlyOpen = false) {

@@ -6,6 +6,7 @@ const ASSETS: &[(&str, &str, &[u8])] = &[
     ("style.css", "text/css; charset=utf-8", include_bytes!("../page/style.css")),
     ("icon.svg", "image/svg+xml", include_bytes!("../page/icon.svg")),
     script_asset("api.js", include_bytes!("../page/api.js")),
+    script_asset("attributes.js", include_bytes!("../page/attributes.js")),
     script_asset("dom.js", include_bytes!("../page/dom.js")),
     script_asset("file.js", include_bytes!("../page/file.js")),
     script_asset("flags.js", include_bytes!("../page/flags.js")),

@@ -130,3 +130,67 @@ fn what_cannot_be_answered_is_refused() {
     let given_up = ViewerRequest::new("tree", "").cancelled_by(std::sync::Arc::new(true.into()));
     assert_eq!(respond(&session, &given_up).status, 499);
 }
+
+/// A FITS file with one image and one card in its header beyond the required ones.
+fn fits_session() -> ViewerSession {
+    let card = |text: &str| format!("{text:<80}");
+    let required = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    2"];
+    let axes = [
+        "NAXIS1  =                    3",
+        "NAXIS2  =                    2",
+        "EXPTIME =                 12.5 / [s] exposure",
+        "END",
+    ];
+    let header: String = required.iter().chain(&axes).map(|text| card(text)).collect();
+    let mut bytes = format!("{header:<2880}").into_bytes();
+    bytes.extend([1, 2, 3, 4, 5, 6]);
+    bytes.resize(2 * 2880, 0);
+    let session = ViewerSession::new(move |_| OpenOptions::new().open_bytes(bytes.clone()));
+    session.add("x.fits", "x.fits");
+    session
+}
+
+#[test]
+fn fits_file_has_cards_hdus_and_lower_origin() {
+    let session = fits_session();
+    let file = json_of(&session, "file", "");
+    assert_eq!((&file["format"], &file["names"]["header"], &file["standard"]), (&json!("FITS"), &json!("Header"), &Value::Null));
+    let hdus = json_of(&session, "tree", "path=/fits");
+    assert_eq!(
+        (&hdus["children"][0]["label"], &hdus["children"][0]["text"]),
+        (&json!("PRIMARY"), &json!("PRIMARY  uint8 [2, 3]"))
+    );
+    for path in ["/fits/0/data", "/fits/0", "/fits/0/header"] {
+        let item = json_of(&session, "item", &format!("path={path}"));
+        let cards = item["attributes"].as_array().unwrap();
+        let card = cards.iter().find(|card| card["name"] == "EXPTIME").unwrap();
+        assert_eq!(card["value"], "12.5", "{path}");
+        assert!(card["comment"].as_str().unwrap().contains("exposure"), "{card}");
+    }
+    assert_eq!(json_of(&session, "item", "path=/fits/0/data")["origin"], "lower");
+    for text in ["exptime", "12.5"] {
+        let found = json_of(&session, "search", &format!("q={text}"));
+        let first = &found["children"][0];
+        assert_eq!(
+            (&first["address"], &first["text"], &found["more"]),
+            (&json!("/fits/0@EXPTIME"), &json!("12.5"), &json!(false))
+        );
+    }
+}
+
+#[test]
+fn compass_points_to_north_and_east() {
+    let session = session(&format!(
+        "sky:\n  data: {ARRAY} [[1, 2], [3, 4]]\n  meta: {{ctype1: RA---TAN, ctype2: DEC--TAN, crpix1: 1, crpix2: 1, crval1: 10, crval2: 20, \
+         cdelt1: -0.001, cdelt2: 0.001}}\nplain: {ARRAY} [[1, 2], [3, 4]]\n"
+    ));
+    let compass = &json_of(&session, "wcs", "path=/sky/data&index=0,0")["compass"];
+    for (direction, expected) in [("north", [0.0, 1.0]), ("east", [-1.0, 0.0])] {
+        for (axis, part) in expected.iter().enumerate() {
+            assert!((compass[direction][axis].as_f64().unwrap() - part).abs() < 1e-5, "{direction}: {compass}");
+        }
+    }
+    assert_eq!(json_of(&session, "item", "path=/sky/data")["origin"], "lower");
+    assert_eq!(json_of(&session, "wcs", "path=/plain&index=0,0")["compass"], Value::Null);
+    assert_eq!(json_of(&session, "item", "path=/plain")["origin"], "upper");
+}

@@ -3,13 +3,17 @@
 use serde_json::{Value, json};
 use trilith::array::Datatype;
 use trilith::array::attribute::ItemAttribute;
-use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata, children_text};
+use trilith::asdf::{ElementsOrigin, Ndarray};
+use trilith::file::{
+    ArrayDescription, Backend, HduSummary, Item, ItemAddress, ItemKind, ItemLocation, ItemMetadata, children_text,
+};
 use trilith::interrupt::check;
-use trilith::{Error, Result};
+use trilith::{Error, File, Result};
 
 use super::arrays::item_at;
 use super::columns::columns_of;
 use super::{ViewerRequest, ViewerSession};
+use crate::ImageOrigin;
 
 /// Number of characters of a value that are shown in a line.
 const MAX_VALUE_CHARS: usize = 200;
@@ -46,13 +50,19 @@ fn tree_line(backend: &dyn Backend, place: &ItemLocation, name: Option<&str>, in
         ItemKind::Reference => notes.reference.as_deref().map_or_else(|| "alias".to_owned(), |to| format!("→ {to}")),
         _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shorten_text(&text)),
     };
+    let hdu =
+        if kind == ItemKind::Mapping { HduSummary::from_item(&item).filter(|_| item.header().owner().is_none()) } else { None };
+    let (label, text) = match &hdu {
+        Some(hdu) => (hdu.label(), hdu_text(&item, hdu)),
+        None => (None, text),
+    };
     json!({
-        "name": name, "index": index, "path": path, "kind": kind.name(), "text": text, "open": kind.is_collection(),
+        "name": name, "label": label, "index": index, "path": path, "kind": kind.name(), "text": text, "open": kind.is_collection(),
         "unit": notes.unit, "comment": notes.comment, "tag": notes.tag.map(short_tag), "role": notes.role,
     })
 }
 
-/// `search`: items whose name or value has a text in it, whatever its case.
+/// `search`: items and attributes (cards of a FITS header) whose name or value has a text in it, whatever its case.
 pub(super) fn answer_search(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
     let (skip, limit) = request.page_offset_limit(200, MAX_CHILDREN)?;
     let wanted = request.text_parameter("q").to_lowercase();
@@ -61,29 +71,85 @@ pub(super) fn answer_search(session: &ViewerSession, request: &ViewerRequest) ->
     }
     let opened = session.requested_file(request)?;
     let root = opened.file.root();
-    let (mut walk, mut found, mut passed, mut steps) = (root.walk(), Vec::new(), 0, 0u64);
+    let mut found = FoundLines { wanted: &wanted, lines: Vec::new(), skip, limit };
+    let (mut walk, mut steps) = (root.walk(), 0u64);
     while let Some(visit) = walk.try_next()? {
         steps += 1;
         if steps.is_multiple_of(1000) {
             check()?;
         }
         let item = &visit.item;
-        let in_name = visit.name.as_deref().is_some_and(|name| contains_ignoring_case(name, &wanted));
+        if item.header().is_card_list(visit.name.as_deref()) {
+            // The cards are attributes of the HDU.
+            walk.skip_children();
+            continue;
+        }
+        let in_name = visit.name.as_deref().is_some_and(|name| found.fits(name));
         let is_value = matches!(item.kind(), ItemKind::Scalar | ItemKind::Text);
-        if !(in_name || is_value && item.text().is_ok_and(|text| contains_ignoring_case(&text, &wanted))) {
-            continue;
+        let path = || walk.path();
+        if in_name || is_value && item.text().is_ok_and(|text| found.fits(&text)) {
+            found.push(|| tree_line(item.backend(), item.location(), visit.name.as_deref(), visit.index, &path()));
         }
-        passed += 1;
-        if passed <= skip {
-            continue;
+        found.push_attributes(item, path)?;
+        if found.is_full() {
+            break;
         }
-        if found.len() as u64 == limit {
-            return Ok(json!({"more": true, "children": found}));
-        }
-        let path = walk.path();
-        found.push(tree_line(item.backend(), item.location(), visit.name.as_deref(), visit.index, &path));
     }
-    Ok(json!({"more": false, "children": found}))
+    // The HDUs around an ASDF file are not children of its root.
+    if !found.is_full() && root.as_asdf().is_some_and(|(file, _)| file.container().is_some_and(|container| container.hdu > 0)) {
+        let hdus = opened.file.item("/fits")?;
+        for (number, (_, hdu)) in hdus.children()?.into_iter().enumerate() {
+            found.push_attributes(&hdu, || format!("/fits/{number}"))?;
+        }
+    }
+    let is_cut = found.is_full();
+    found.lines.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(json!({"more": is_cut, "children": found.lines}))
+}
+
+/// The lines that a search found, and one more if there are more than are asked for.
+struct FoundLines<'w> {
+    wanted: &'w str,
+    lines: Vec<Value>,
+    skip: u64,
+    limit: u64,
+}
+
+impl FoundLines<'_> {
+    fn fits(&self, text: &str) -> bool {
+        contains_ignoring_case(text, self.wanted)
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() as u64 > self.limit
+    }
+
+    fn push(&mut self, line: impl FnOnce() -> Value) {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if !self.is_full() {
+            self.lines.push(line());
+        }
+    }
+
+    /// Adds the attributes of an item that have the text.
+    fn push_attributes(&mut self, item: &Item<'_>, path: impl Fn() -> String) -> Result<()> {
+        for attribute in item.attributes()? {
+            let value = attribute.value.to_string();
+            if self.fits(&attribute.name) || self.fits(&value) {
+                self.push(|| {
+                    let path = path();
+                    let address = ItemAddress::attribute(path.as_str(), &attribute.name, 0).to_string();
+                    json!({
+                        "name": attribute.name, "index": 0, "path": path, "address": address, "attribute": attribute.name,
+                        "kind": "attribute", "text": shorten_text(&value), "open": false, "unit": attribute.unit,
+                        "comment": attribute.comment,
+                    })
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 fn contains_ignoring_case(text: &str, wanted: &str) -> bool {
@@ -104,7 +170,9 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
     let Some(object) = said.as_object_mut() else { return Ok(said) };
     object.append(&mut metadata_json(&notes));
     object.insert("unit".to_owned(), json!(found.unit()));
-    object.insert("attributes".to_owned(), json!(attribute_rows(&found.header().attributes()?)));
+    let hdu = HduSummary::from_item(&found).filter(|_| !path.is_empty());
+    object.insert("hdu".to_owned(), json!(hdu.map(|hdu| json!({"label": hdu.label(), "kind": hdu.kind}))));
+    object.insert("attributes".to_owned(), json!(attribute_rows(&header_attributes(&opened.file, path, &found)?)));
     match kind {
         ItemKind::Array => {
             match found.describe() {
@@ -128,23 +196,63 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
             object.insert("lines".to_owned(), json!(lines));
         }
     }
+    if object.get("array").is_some_and(|array| array["shape"].as_array().is_some_and(|shape| shape.len() > 1)) {
+        let is_lower = ImageOrigin::Auto.is_lower(Some(&found));
+        object.insert("origin".to_owned(), json!(if is_lower { "lower" } else { "upper" }));
+        object.insert("axes".to_owned(), json!(found.axes()?.names));
+    }
     object.insert("views".to_owned(), json!(available_views(&found)));
     Ok(said)
 }
 
-/// The attributes of an item as rows: name, value, comment.
+/// Returns the attributes that are shown next to an item: its own and those of the item that holds it. The list of the cards of a FITS
+/// header has those cards, and so has an array of an ASDF file whose elements are those of an HDU.
+fn header_attributes(file: &File, path: &str, item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
+    let name = path.rsplit('/').next();
+    if item.header().is_card_list(name)
+        && let Some((hdu, _)) = item.parent()
+    {
+        return hdu.attributes();
+    }
+    let all = item.header().attributes()?;
+    if all.is_empty()
+        && let Some((_, node)) = item.as_asdf()
+        && item.kind() == ItemKind::Array
+        && let Ok(Ndarray { origin: ElementsOrigin::FitsHdu(hdu), .. }) = Ndarray::parse(node, file.limits())
+    {
+        return file.item(&format!("/fits/{hdu}"))?.attributes();
+    }
+    Ok(all)
+}
+
+/// `IMAGE  float32 [60, 80]`, or the rows and columns of a table.
+fn hdu_text(item: &Item<'_>, hdu: &HduSummary) -> String {
+    let data = item.get("data").ok().flatten().and_then(|data| data.describe().ok());
+    match data {
+        Some(found) => match found.datatype.as_struct() {
+            Some(row) => {
+                let rows = found.shape.first().copied().unwrap_or(0);
+                format!("{}  {rows} rows, {} columns", hdu.kind, row.fields().len())
+            }
+            None => format!("{}  {} {:?}", hdu.kind, datatype_text(&found.datatype), found.shape),
+        },
+        None => hdu.kind.clone(),
+    }
+}
+
+/// The attributes of an item, one row each.
 fn attribute_rows(attributes: &[ItemAttribute]) -> Vec<Value> {
-    let row = |attribute: &ItemAttribute| match &attribute.comment {
-        Some(comment) => json!([attribute.name, attribute.value.to_string(), comment]),
-        None => json!([attribute.name, attribute.value.to_string()]),
+    let row = |attribute: &ItemAttribute| {
+        json!({
+            "name": attribute.name, "value": attribute.value.to_string(), "unit": attribute.unit, "comment": attribute.comment,
+        })
     };
     attributes.iter().map(row).collect()
 }
 
 fn metadata_json(notes: &ItemMetadata<'_>) -> serde_json::Map<String, Value> {
-    let attributes: Vec<_> = notes.attributes.iter().map(|(name, value)| json!([name, value])).collect();
     let value = json!({
-        "tag": notes.tag, "comment": notes.comment, "unit": notes.unit, "role": notes.role, "attributes": attributes,
+        "tag": notes.tag, "comment": notes.comment, "unit": notes.unit, "role": notes.role,
         "reference": notes.reference,
     });
     if let Value::Object(map) = value { map } else { serde_json::Map::new() }

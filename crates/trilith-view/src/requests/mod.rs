@@ -9,8 +9,8 @@
 //! | `files` | the names of the files, and what can be chosen |
 //! | `file` | what a file is |
 //! | `tree` | the children of one item, a page of them |
-//! | `search` | the items whose name or value has a text |
-//! | `item` | one item: type, shape, unit, notes, place |
+//! | `search` | the items and attributes whose name or value has a text |
+//! | `item` | one item: type, shape, unit, notes, place, attributes (cards of FITS), the place of the first row of an image |
 //! | `lines` | the text of the file (header, tree or layout) with line numbers, a page of it |
 //! | `text` | a text of the tree, a page of its lines |
 //! | `blocks` | the stored pieces of the file |
@@ -22,7 +22,7 @@
 //! | `bits` | which bits an array of flags has: names, counts, colours |
 //! | `image` | a part of an array with two axes, as PNG |
 //! | `values` | some of its elements, as text |
-//! | `wcs` | the world coordinates of an element |
+//! | `wcs` | the world coordinates of an element, and the directions of north and east there |
 //! | `profile` | a row or a column of it, or an array with one axis, in at most this number of points |
 //! | `table` | rows of a table, in an order |
 

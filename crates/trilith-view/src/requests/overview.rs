@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use trilith::bytes::display_name;
 use trilith::check::VerifyDepth;
+use trilith::dudley::LayoutOrigin;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
 use trilith_io::suggest::hex;
@@ -30,11 +31,27 @@ pub(super) fn answer_file(session: &ViewerSession, request: &ViewerRequest) -> R
     let opened = session.requested_file(request)?;
     let file = &opened.file;
     let mut said = json!({
-        "family": file.family(), "size": file.source().len(), "warnings": file.warnings(), "image": file.image().ok().flatten(),
+        "family": file.family(), "format": file.format(), "container": null, "size": file.source().len(), "warnings": file.warnings(), "image": file.image().ok().flatten(),
         "name": session.name_and_place(request.number_parameter("file")?.unwrap_or(0)).map(|(name, _)| name),
     });
+    let is_fits = file.as_asdf().is_some_and(|asdf| asdf.container().is_some());
+    let is_derived = file.as_dudley().is_some_and(|stream| matches!(stream.origin(), LayoutOrigin::Derived(_)));
+    let text = match (file.family(), is_derived) {
+        ("fits", _) => "Headers as a tree",
+        (_, true) => "Derived layout",
+        _ => "Text of the file",
+    };
+    said["names"] = json!({"header": if is_fits { "Header" } else { "Attributes" }, "source": text});
     if let (Some(asdf), Some(object)) = (file.as_asdf(), said.as_object_mut()) {
         let sections = asdf.sections();
+        if let Some(container) = asdf.container() {
+            // The size is that of the outer file.
+            object.insert("size".to_owned(), json!(asdf.size()));
+            object.insert("container".to_owned(), json!((container.hdu > 0).then_some("FITS")));
+        }
+        if file.family() == "fits" {
+            return Ok(said);
+        }
         object.insert("generation".to_owned(), json!(sections.generation_name()));
         object.insert("header".to_owned(), json!(sections.header().line));
         object.insert("standard".to_owned(), json!(asdf.standard()));

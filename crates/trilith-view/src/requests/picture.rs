@@ -31,6 +31,8 @@ const MIN_EXCLUSIVE_ELEMENTS: u64 = 1 << 22;
 /// Bins of a histogram, if no number is given, and at most.
 const DEFAULT_BINS: usize = 256;
 const MAX_BINS: usize = 4096;
+/// Steps of the curve of a stretch.
+const STRETCH_STEPS: usize = 128;
 /// The percentiles that are shown.
 const PERCENTILES: [f64; 7] = [1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0];
 
@@ -58,7 +60,8 @@ impl RasterCache {
     }
 }
 
-/// Lists the choices: intervals, stretches, and colour maps with some of their colours.
+/// Lists the choices: intervals, stretches with the share of the colours below evenly spaced numbers, and colour maps with some of
+/// their colours.
 pub(super) fn list_choices() -> Value {
     let maps: Vec<Value> = ColorMap::names()
         .flat_map(|name| [name.to_owned(), format!("{name}_r")])
@@ -68,7 +71,16 @@ pub(super) fn list_choices() -> Value {
             Some(json!({"name": name, "colours": colours}))
         })
         .collect();
-    json!({"intervals": IntervalMethod::NAMES, "stretches": IntensityStretch::NAMES, "maps": maps})
+    let stretches: Vec<Value> = IntensityStretch::NAMES
+        .iter()
+        .filter_map(|name| {
+            let stretch: IntensityStretch = name.parse().ok()?;
+            let shares = (0..=STRETCH_STEPS).map(|step| stretch.apply(step as f64 / STRETCH_STEPS as f64));
+            let rounded: Vec<f64> = shares.map(|share| (share * 1e4).round() / 1e4).collect();
+            Some(json!({"name": name, "shares": rounded}))
+        })
+        .collect();
+    json!({"intervals": IntervalMethod::NAMES, "stretches": stretches, "maps": maps})
 }
 
 /// The source of a picture: the array, and the part taken from it.

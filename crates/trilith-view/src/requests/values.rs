@@ -7,6 +7,7 @@ use trilith::{Array, Error, Index, Result};
 use super::arrays::{array_of, element_texts, item_at, numbers};
 use super::columns::{columns_of, find_column};
 use super::{ViewerRequest, ViewerSession};
+use crate::AxisCoordinate;
 
 /// Maximum number of elements in an answer to `values`.
 const MAX_VALUES: u64 = 4096;
@@ -72,6 +73,7 @@ pub(super) fn answer_profile(session: &ViewerSession, request: &ViewerRequest) -
     };
     let (from, to) =
         (at("from")?.unwrap_or(0).min(line.element_count()), at("to")?.unwrap_or(u64::MAX).min(line.element_count()));
+    let scale = axis_scale(session, request, &line);
     let line = line.rows(from, to.saturating_sub(from))?;
     let points = at("points")?.unwrap_or(DEFAULT_POINTS).clamp(2, MAX_POINTS);
     let step = line.element_count().div_ceil(points).max(1);
@@ -84,7 +86,29 @@ pub(super) fn answer_profile(session: &ViewerSession, request: &ViewerRequest) -
         done += count;
     }
     let (low, high) = reduced.finish();
-    Ok(json!({"from": from, "to": to, "step": step, "low": low, "high": if step > 1 { json!(high) } else { Value::Null }}))
+    let along = scale.map(|scale| scale_points(&scale, from, to, step)).transpose()?;
+    let high = if step > 1 { json!(high) } else { Value::Null };
+    Ok(json!({"from": from, "to": to, "step": step, "low": low, "high": high, "along": along}))
+}
+
+/// The dimension scale along a line; `None` for the columns of a table and of an image.
+fn axis_scale(session: &ViewerSession, request: &ViewerRequest, line: &Array) -> Option<AxisCoordinate> {
+    if ["name", "field", "column"].iter().any(|key| !request.text_parameter(key).is_empty()) {
+        return None;
+    }
+    let opened = session.requested_file(request).ok()?;
+    let item = item_at(&opened, request.text_parameter("path")).ok()?;
+    let slice = request.text_parameter("slice");
+    let indices = if slice.is_empty() { Vec::new() } else { Index::parse_list(slice).ok()? };
+    let found = AxisCoordinate::along_last_axis(&item, indices).ok()??;
+    (found.numbers.shape() == line.shape()).then_some(found)
+}
+
+/// The numbers of a scale at the first element of each point of a profile.
+fn scale_points(scale: &AxisCoordinate, from: u64, to: u64, step: u64) -> Result<Value> {
+    let at = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let part = scale.numbers.slice([Index::Slice { start: Some(at(from)), stop: Some(at(to)), step: at(step) }])?;
+    Ok(json!({"name": scale.name, "unit": scale.unit, "label": scale.label(), "values": numbers(&part)?}))
 }
 
 /// The column of a table.

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trilith::{Error, Result};
+use trilith::{Error, Index, Result};
 
+use super::arrays::{element_texts, item_at, numbers};
 use super::session::lock;
 use super::{OpenFile, ViewerRequest, ViewerSession};
-use crate::ArrayWcs;
+use crate::{ArrayWcs, AxisCoordinate};
+
+/// Maximum number of characters of a coordinate.
+const MAX_VALUE_CHARS: usize = 60;
 
 /// The coordinates of the array that was asked about last; None if it has none.
 pub(super) type WcsCache = (String, Option<Arc<ArrayWcs>>);
@@ -36,7 +40,28 @@ pub(super) fn answer_wcs(session: &ViewerSession, request: &ViewerRequest) -> Re
         };
         wcs.world_at(&index).into_iter().map(line).collect::<Vec<_>>()
     });
-    Ok(json!({"coordinates": found, "sky": wcs.is_some_and(|wcs| wcs.is_celestial())}))
+    let compass = wcs.as_ref().and_then(|wcs| wcs.directions_at(&index));
+    let compass = compass.map(|compass| json!({"north": compass.north, "east": compass.east}));
+    let coordinates = match found {
+        Some(found) => Some(found),
+        None => scale_coordinates(&opened, request.text_parameter("path"), &index)?,
+    };
+    Ok(json!({"coordinates": coordinates, "sky": wcs.is_some_and(|wcs| wcs.is_celestial()), "compass": compass}))
+}
+
+/// The values of the dimension scales of an array at an element; `None` if it has none.
+fn scale_coordinates(opened: &OpenFile, path: &str, index: &[u64]) -> Result<Option<Vec<Value>>> {
+    let item = item_at(opened, path)?;
+    let mut found = Vec::new();
+    for (axis, at) in index.iter().enumerate() {
+        let at = Index::Integer(i64::try_from(*at).unwrap_or(i64::MAX));
+        let Some(scale) = AxisCoordinate::along_axis(&item, axis, Some(at))? else { continue };
+        let value = numbers(&scale.numbers)?.first().copied();
+        let text = element_texts(&scale.numbers, MAX_VALUE_CHARS)?.into_iter().next().flatten().unwrap_or_default();
+        let text = format!("{text} {}", scale.unit).trim_end().to_owned();
+        found.push(json!({"name": scale.name, "value": value, "text": text, "unit": scale.unit, "frame": ""}));
+    }
+    Ok((!found.is_empty()).then_some(found))
 }
 
 /// The coordinates of the array at a path, found once.
