@@ -59,6 +59,7 @@ pub(crate) fn build_site(_: TierSelection) -> Result<PartOutcome, String> {
     let mut build = Command::new(&python);
     build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
     run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
+    run(Command::new(&python).arg(repository_root().join("docs/site/check_search.py")).arg(&site))?;
     reference_of_the_library()?;
     copy_dir(&target_dir().join("doc"), &site.join("rust"))?;
     let home = "<!doctype html><meta charset=\"utf-8\"><title>Trilith</title>\
@@ -76,7 +77,9 @@ fn stage_pages(source: &Path, trilith: &Path) -> Result<(), String> {
         write_text(&source.join(&page), &text)?;
     }
     let folder = repository_root().join("docs");
-    for picture in list_files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png")) {
+    for picture in
+        list_files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png" || ending == "svg"))
+    {
         if let Ok(name) = picture.strip_prefix(&folder) {
             crate::fs::copy_file(picture, &source.join("docs").join(name))?;
         }
