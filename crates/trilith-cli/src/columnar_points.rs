@@ -43,7 +43,7 @@ pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
                 ParquetField::Double(value) => TableCell::Float(*value),
                 ParquetField::Str(value) => TableCell::Text(value.clone()),
                 ParquetField::Null => TableCell::Null,
-                // A list or a time is no number.
+                // A list or a time is not a number.
                 _ => TableCell::Text("a value that is no number".to_owned()),
             });
         }

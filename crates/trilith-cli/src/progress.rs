@@ -81,7 +81,7 @@ fn run_bar_updates(doing: &str, over: &AtomicBool) {
 fn bar_position(read: u64) -> (u64, u64) {
     let (done, to_do) = (DONE.load(Ordering::Relaxed), TOTAL.load(Ordering::Relaxed));
     let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED_BYTES.load(Ordering::Relaxed)) };
-    // Bytes that are read twice are no further than the end.
+    // Bytes that are read twice do not go further than the end.
     (if total > 0 { done.min(total) } else { done }, total)
 }
 

@@ -70,7 +70,7 @@ impl SaveArgs {
         let mut how = SaveOptions::default();
         (how.in_place, how.force_rewrite) = (self.in_place, rewrite == BlockRewrite::Always);
         if let Some(output) = &self.output {
-            check_name(output, FileFormat::from_asdf(change.file()), "name it otherwise, or convert the file")?;
+            check_name(output, FileFormat::from_asdf(change.file()), "choose another name, or convert the file")?;
             options.check_inputs(output, &[name])?;
             how.output =
                 Some(SaveTarget::Created(OutputFile::create(output, WriteBasis::SameAs(&**source), options)?.into_inner()));

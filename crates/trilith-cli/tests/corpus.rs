@@ -210,7 +210,7 @@ fn compare_layout(said: &Value, layout: &Value, faults: &mut Vec<String>) {
                 "streamed_bytes" => ("stored_size", their.clone()),
                 "compression" | "checksum" => (name.as_str(), or_null(their)),
                 "encoding" => (name.as_str(), chain(&or_null(their))),
-                _ => continue, // `magic` is no field of `info`; `encoding_yaml` has words of its own
+                _ => continue, // `magic` is not a field of `info`; `encoding_yaml` has words of its own
             };
             check(&format!("block {index}: {our_name}"), our[our_name].clone(), their);
         }

@@ -318,7 +318,7 @@ fn shown_output_may_leave_out_lines() {
 /// A line of ours, one that hands something to ours, or one that prepares files for those that follow.
 fn is_command(code: &str) -> bool {
     let words: Vec<&str> = code.split(' ').collect();
-    // Two words name a command; they are no line.
+    // Two words name a command; they are not a line.
     words.len() > 2 && (matches!(words[0], "trilith" | "cp" | "mkdir" | "head") || code.contains("| trilith "))
 }
 

@@ -373,7 +373,7 @@ fn ambiguous_pointer_errs_without_partial_json() {
         let said = text(&ended);
         assert!(said.is_empty() || serde_json::from_str::<serde_json::Value>(&said).is_ok(), "{said}");
         assert_eq!(std::fs::read(folder.join("x.asdf")).unwrap(), before);
-        // Another key of the mapping is no matter of these two.
+        // Another key of the mapping does not concern these two.
         done(folder, &["set", "x.asdf#/v/w", "2"]);
         let written = std::fs::read_to_string(folder.join("x.asdf")).unwrap();
         assert!(written.contains(&array(1)) && written.contains(&array(3)), "{written}");

@@ -79,7 +79,7 @@ fn projections_match_shared_table() {
         eprintln!("skipped: the folder shared/wcs is not there");
         return;
     };
-    // Python writes numbers that are no JSON.
+    // Python writes numbers that are not JSON.
     let all: Value = serde_json::from_str(&text.replace("NaN", "null")).unwrap();
     let mut faults = Vec::new();
     for (code, one) in all.as_object().unwrap() {

@@ -288,7 +288,7 @@ impl ItemHeader<'_, '_> {
     /// Returns [`ItemHeader::items`] with only those attributes whose names match a regular expression.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is no regular expression, and the errors of
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is not a regular expression, and the errors of
     /// [`ItemHeader::items`].
     pub fn items_matching(&self, key: &str) -> Result<Vec<HeaderItem>> {
         let key = compile_regex(key)?;

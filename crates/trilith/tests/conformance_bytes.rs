@@ -255,7 +255,7 @@ fn unused_space_accepts_any_bytes() {
     }
 }
 
-/// A block whose magic number or size is damaged is no unused space: those after it would go by wrong numbers.
+/// A block whose magic number or size is damaged is not unused space: those after it would go by wrong numbers.
 #[test]
 fn damaged_block_is_not_unused_space() {
     let document = "asdf-1.x";
@@ -639,7 +639,7 @@ fn null_keys_of_inline_arrays_are_rejected() {
     }
 }
 
-/// RFC 3986, 3.5: a fragment is no part of what a URI retrieves. First tier.
+/// RFC 3986, 3.5: a fragment does not belong to what a URI retrieves. First tier.
 #[test]
 fn source_fragment_names_same_file() {
     for source in ["x.asdf", "x.asdf#", "x.asdf#/a"] {
@@ -673,7 +673,7 @@ fn hdu_without_header_is_rejected() {
             assert_eq!(error.advice().is_some_and(|advice| advice.contains("did you mean header?")), is_misspelt, "{header}");
         }
     }
-    // Another list with this name is no FITS file.
+    // Another list with this name is not a FITS file.
     assert_eq!(read("", "").unwrap(), [1.0, 2.0, 3.0]);
 }
 

@@ -316,7 +316,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     /// The header says what a plain list of cards says after the same steps; cards that no step touched keep their
-    /// bytes, and so does all that is no header of HDU 1.
+    /// bytes, and so does everything outside the header of HDU 1.
     #[test]
     fn random_edits_match_card_list_model(steps in steps()) {
         const FIRST: usize = 4;

@@ -208,7 +208,7 @@ fn compressed_blocks_become_chains_only_when_asked() {
     assert!(others.iter().all(|block| made.encoding_names(block).as_deref() == Some(&["zlib".to_owned()])));
     let (got, want) = (digests(&made), digests(&plain));
     assert_eq!(got, want);
-    // Back again: a chain is no codec of the newest form, so its blocks are plain.
+    // Back again: a chain is not a codec of the newest form, so its blocks are plain.
     assert_eq!(digests(&to(&made, "asdf-1.6")), want);
     for target in ["finf-0.1", "asdf-0.1-dev"] {
         assert_eq!(converted(&file, target, &options).unwrap_err().kind(), ErrorKind::InvalidInput);

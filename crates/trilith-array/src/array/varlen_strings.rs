@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 const BATCH_ELEMENTS: u64 = 4096;
 /// Bytes of elements without padding that are read together.
 const BUFFER_SIZE: u64 = 1 << 20;
-/// Padding of fewer bytes than this is no reason to do without an array.
+/// Padding of fewer bytes than this does not justify doing without an array.
 const MIN_PADDING_BYTES: u64 = 1 << 20;
 /// Padding is much if it makes strings this many times as large.
 const MAX_PADDING_RATIO: u64 = 4;

@@ -41,7 +41,7 @@ impl Implode {
         for other in &plan.blocks {
             blocks.push((other, other.sections().block(0)?));
         }
-        check_name(&output, FileFormat::from_asdf(&file), "name it otherwise")?;
+        check_name(&output, FileFormat::from_asdf(&file), "choose another name")?;
         options.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
             check_absent([&path_of(&output).into_owned()], options.overwrite)?;

@@ -19,8 +19,8 @@ use crate::output_file::OutputFile;
 
 /// Write a file without gaps and unused blocks
 ///
-/// Content of unused space is left out, but a file that holds some is repacked over itself only with --drop-gaps. The command aligns the blocks, and writes checksums and the block index again. A block of which the arrays need only a
-/// part loses the rest. If no array names a block, something else may refer to it by number, so all blocks stay, under
+/// Content of unused space is left out, but a file that holds some is repacked over itself only with --drop-gaps. The command aligns the blocks, and writes checksums and the block index again. Parts of
+/// blocks that no array uses are dropped. If no array names a block, something else may refer to it by number, so all blocks stay, under
 /// their numbers.
 #[derive(Debug, Args)]
 #[command(override_usage = "trilith repack [OPTIONS] <IN> <OUT>\n       trilith repack [OPTIONS] <IN>... -o <OUT>")]
@@ -88,7 +88,7 @@ impl Repack {
         how.align = self.align;
         // So that rows can be added.
         how.stream_checksum = false;
-        check_name(output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
+        check_name(output, FileFormat::from_asdf(&file), "choose another name, or convert the file")?;
         options.check_inputs(output, &[input])?;
         options.check_replaced(output, &[input])?;
         let omission = file.sections().omission_note()?;

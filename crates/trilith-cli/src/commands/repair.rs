@@ -56,7 +56,7 @@ impl Repair {
     }
 
     fn check_output(&self, form: FileFormat, options: &Options) -> Result<()> {
-        check_name(&self.output, form, "name it otherwise")?;
+        check_name(&self.output, form, "choose another name")?;
         options.check_inputs(&self.output, &[&self.file])
     }
 

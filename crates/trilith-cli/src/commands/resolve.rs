@@ -40,7 +40,7 @@ impl Resolve {
         for (other, index) in &plan.blocks {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        check_name(&self.output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
+        check_name(&self.output, FileFormat::from_asdf(&file), "choose another name, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         options.check_replaced(&self.output, &[&self.input])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;

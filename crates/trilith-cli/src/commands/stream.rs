@@ -70,7 +70,7 @@ impl Stream {
         if path_of(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
             return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
         }
-        check_name(&item.file, FileFormat::Asdf, "name it otherwise")?;
+        check_name(&item.file, FileFormat::Asdf, "choose another name")?;
         let (rows, stored) = (self.to_row_options(options)?, self.array_options()?);
         let source = self.from.as_deref().map(|from| options.open_source(from)).transpose()?;
         let is_piped = source.is_none() && !stdin().is_terminal();

@@ -42,7 +42,7 @@ pub(crate) fn run(mut command: Command, input: Option<Vec<u8>>) -> Ended {
     }
     let mut child = command.spawn().expect("the command starts");
     if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
-        // A command that does not read its input closes the pipe: that is no fault.
+        // A command that does not read its input closes the pipe: that is not a fault.
         std::thread::spawn(move || std::io::Write::write_all(&mut pipe, &input));
     }
     finish(child)

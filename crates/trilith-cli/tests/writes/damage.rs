@@ -76,7 +76,7 @@ pub(crate) fn judge(operation: &Operation, damaged: &Damaged, way: Way, insists:
     for name in &done.changed {
         let holds = match operation.result {
             Judged::Elements => holds_elements(&place.join(name), damaged).then_some(true),
-            // Names of arrays, coordinates and pictures are no copies of elements.
+            // Names of arrays, coordinates and pictures are not copies of elements.
             Judged::Text => None,
             Judged::Content => verifies(&place.join(name), damaged),
         };

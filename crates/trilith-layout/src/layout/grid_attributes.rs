@@ -153,7 +153,7 @@ impl<'a> GridAttributes<'a> {
     /// Returns the type of elements with the dimensions that come with it; `None` if it is that of the item.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the attribute is no type.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the attribute is not a type.
     pub fn resolve_type(text: &str, limits: &Limits) -> Result<TypeAndDims> {
         let wrong = || Error::malformed(format!("{} {text:?} is not a datatype such as \"<f8\"", word::TYPE));
         if text.contains(['\n', '#', '@']) && !text.starts_with('{') {
@@ -171,7 +171,7 @@ impl<'a> GridAttributes<'a> {
     /// value may be as it is stored.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the fill value is no element of the datatype.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the fill value is not an element of the datatype.
     pub fn fill_bytes(&self, datatype: &Datatype, order: Byteorder, stored_size: usize) -> Result<Vec<u8>> {
         let size = to_usize(datatype.item_size())?;
         let Some(fill) = self.fill else { return Ok(vec![0; stored_size]) };

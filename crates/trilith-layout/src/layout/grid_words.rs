@@ -70,7 +70,7 @@ pub const SOURCES_ATTRIBUTE: &str = "grid_sources";
 /// The elements of these arrays, and their places.
 pub const SLABS_ATTRIBUTE: &str = "grid_slabs";
 
-/// The attributes about the meaning of the elements, and properties of an item that are no attributes in its file.
+/// The attributes about the meaning of the elements, and properties of an item that are not attributes in its file.
 pub const ELEMENT_ATTRIBUTES: &[&str] = &[
     DIMS_ATTRIBUTE,
     FLOAT32_ATTRIBUTE,

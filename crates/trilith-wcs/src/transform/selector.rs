@@ -89,7 +89,7 @@ impl Transform {
     /// Returns the label of each pixel: `labels` are rows of `width`. Pixels outside have the label 0.
     ///
     /// # Errors
-    /// Returns [`Error::Invalid`] if the labels are no whole rows, and [`Error::Limit`] if there are too many.
+    /// Returns [`Error::Invalid`] if the labels are not whole rows, and [`Error::Limit`] if there are too many.
     pub fn label_array(width: usize, labels: Vec<f64>, limits: &WcsLimits) -> Result<Self> {
         if width == 0 || !labels.len().is_multiple_of(width) {
             return Err(Error::Invalid(format!("{} labels in rows of {width}", labels.len())));

@@ -125,7 +125,7 @@ pub(crate) fn read_asdf_header(source: &dyn Source, limits: &Limits) -> Result<H
 }
 
 /// The line that starts at `at` (without its line end), its bytes, and where the next starts; None if the
-/// bytes there are no text line.
+/// bytes there are not a line of text.
 fn line_at(source: &dyn Source, at: u64, longest: u64) -> Result<Option<(String, Vec<u8>, u64)>> {
     let rest = source.len().saturating_sub(at).min(longest);
     let mut taken = rest.min(256);

@@ -126,7 +126,7 @@ impl Change<'_> {
         }
         let source = file.sections().source();
         if let Some(SaveTarget::Path(path)) = &output {
-            check_name(&path.path().to_string_lossy(), FileFormat::from_asdf(file), "name it otherwise, or convert the file")?;
+            check_name(&path.path().to_string_lossy(), FileFormat::from_asdf(file), "choose another name, or convert the file")?;
         }
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {

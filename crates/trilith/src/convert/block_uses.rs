@@ -117,7 +117,7 @@ pub(super) fn block_of(file: &AsdfFile, origin: &ElementSource<'_>) -> Option<us
 
 /// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate
 /// one, the streamed one last. It sets the `source` of every use that changes. If the target has no `streams`,
-/// every block has its place from the start. The blocks `unchanged` keep their bytes, because nodes that are no use refer to them.
+/// every block has its place from the start. The blocks `unchanged` keep their bytes, because nodes that are not uses refer to them.
 pub(super) fn allocate_blocks(
     file: &AsdfFile,
     uses: &mut [ArrayUse<'_>],

@@ -229,7 +229,7 @@ impl DudleyToTree<'_, '_, '_> {
         }
         let mut children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
         if let Some(children) = &mut children {
-            // An attribute that is no small array is an item.
+            // An attribute that is not a small array is an item.
             let outline = self.outline;
             children.extend(outline.attributes_in(id).into_iter().filter(|(_, child)| !self.is_kept_attribute(*child)));
         }
@@ -490,7 +490,7 @@ impl DudleyToTree<'_, '_, '_> {
         said.enumeration
     }
 
-    /// Returns `true` if an attribute is kept by the item that has it, and is no item of the tree.
+    /// Returns `true` if an attribute is kept by the item that has it, and is not an item of the tree.
     fn is_kept_attribute(&mut self, attribute: ItemTreeId) -> bool {
         let found = self.attribute_array(attribute);
         let is_kept = found.is_some();

@@ -31,7 +31,7 @@ impl<'i, 'f> ItemDecoder<'i, 'f> {
     pub fn decode_text(&self, array: Array) -> Result<Array> {
         self.item.backend().decode_text(array)
     }
-    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
+    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are not a datatype here
     /// (bfloat16, the kinds of float8); any other unchanged.
     ///
     /// # Errors

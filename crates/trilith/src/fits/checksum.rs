@@ -284,7 +284,7 @@ pub(super) fn update(header: &mut Header, data: &dyn Source, start: u64, end: u6
 fn set_card(header: &mut Header, keyword: &str, text: &str) -> Result<()> {
     let comment = header.card(keyword).map(|card| card.comment().to_owned()).unwrap_or_default();
     let card = Card::new(keyword, CardValue::Text(text.to_owned()), &comment);
-    // A comment that does not fit next to the value is no reason to leave a wrong sum.
+    // A comment that does not fit next to the value does not justify a wrong sum.
     let card = card.ok().filter(|card| card.bytes().len() == super::card::RECORD_LEN);
     let card = match card {
         Some(card) => card,

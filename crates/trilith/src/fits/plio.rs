@@ -2,7 +2,7 @@
 //!
 //! FITS Standard 4.0, section 10.4.3 and table 38.
 
-/// Decodes `count` whole numbers from 0 to 2^24 - 1; None if the bytes are no such list.
+/// Decodes `count` whole numbers from 0 to 2^24 - 1; None if the bytes are not such a list.
 pub(super) fn decode_plio(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     let words: Vec<i32> = bytes.as_chunks().0.iter().map(|b| i32::from(i16::from_be_bytes(*b))).collect();
     // The third word is the length of the list, or negative in the form with a longer head.

@@ -114,7 +114,7 @@ impl<'f> ItemTable<'f> {
         self.row_count == 0
     }
 
-    /// Returns the table as a list of points. Columns whose values are no cells have none.
+    /// Returns the table as a list of points. Columns whose values are not cells have none.
     pub fn points(&self) -> PointTable {
         let column = |column: &ItemColumn<'_>| {
             let mut selection = RowSelection::default();

@@ -64,7 +64,7 @@ impl TransformBuilder {
             Some(chosen) => Transform::chain(vec![chosen, label]).map_err(from_wcs),
             None => Ok(label),
         };
-        // A label of a pixel is no quantity.
+        // A label of a pixel is not a quantity.
         let tag = super::item_tag(&mapper);
         let is_plain = tag.as_ref().is_none_or(|tag| tag.starts_with("tag:yaml.org"));
         let is_list = mapper.kind() == ItemKind::List && tag.as_deref() != Some(ORDERED_MAPPING);

@@ -89,7 +89,7 @@ impl CatalogArgs {
             return report_differences(&listing.mismatches, options);
         }
         let (draft, rows) = (listing.draft()?, &listing.rows);
-        check_name(output, FileFormat::Dudley, "name it otherwise")?;
+        check_name(output, FileFormat::Dudley, "choose another name")?;
         let rewritten: Vec<&str> = if self.add { vec![output] } else { Vec::new() };
         options.check_inputs(output, &rewritten)?;
         let basis = known.as_ref().map_or(WriteBasis::Nothing, |known| WriteBasis::LockedBy(&**known.source()));

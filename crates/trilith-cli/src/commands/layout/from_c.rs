@@ -151,7 +151,7 @@ impl<'t> Parser<'t> {
         self.tokens.get(self.position..)?.iter().find(|token| token.kind != TokenKind::Comment).copied()
     }
 
-    /// The next token but one that is no comment, if the next one is a mark.
+    /// The next token but one that is not a comment, if the next one is a mark.
     fn peek_after(&self, mark: &str) -> Option<Token<'t>> {
         let mut next = self.tokens.get(self.position..)?.iter().filter(|token| token.kind != TokenKind::Comment);
         next.next().filter(|token| token.text == mark).and_then(|_| next.next()).copied()

@@ -89,7 +89,7 @@ impl New {
         let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
         check_absent(&outputs.map(|path| path_of(path).into_owned()).collect::<Vec<_>>(), options.overwrite)?;
         if let Some(path) = &self.data {
-            check_name(path, FileFormat::Dudley, "name it otherwise")?;
+            check_name(path, FileFormat::Dudley, "choose another name")?;
             let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
             let mut target = OutputFile::create(path, WriteBasis::Nothing, options)?;
             let order = options.byteorder().unwrap_or(native_order());
@@ -100,7 +100,7 @@ impl New {
             }
         }
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
-            check_name(path, FileFormat::Layout, "name it otherwise")?;
+            check_name(path, FileFormat::Layout, "choose another name")?;
             options.check_inputs(path, &[])?;
             let written = OutputFile::write_text(path, &text, options)?;
             if !options.quiet && !options.json {

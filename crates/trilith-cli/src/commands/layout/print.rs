@@ -37,7 +37,7 @@ impl Print {
 /// `rewritten` are the inputs that may be replaced by it.
 pub(super) fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
-        check_name(path, FileFormat::Layout, "name it otherwise")?;
+        check_name(path, FileFormat::Layout, "choose another name")?;
         options.check_inputs(path, rewritten)?;
         OutputFile::write_text(path, text, options)?;
         if options.json {

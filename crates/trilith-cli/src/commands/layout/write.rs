@@ -58,7 +58,7 @@ impl Write {
             filling.data.push((name.to_owned(), array));
         }
         let written = if self.raw { FileFormat::Raw } else { FileFormat::Dudley };
-        check_name(&self.output, written, "name it otherwise")?;
+        check_name(&self.output, written, "choose another name")?;
         options.check_inputs(&self.output, &[])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, options)?;
         let order = options.byteorder().or(layout.order()).unwrap_or(native_order());

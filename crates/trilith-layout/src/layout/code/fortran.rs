@@ -226,7 +226,7 @@ fn push_param_check(field: &CodeField, var: Option<&String>, out: &mut String) {
     let name = &field.name;
     let value = match (field.primitive.kind(), field.primitive.size()) {
         (PrimitiveKind::Signed, _) => format!("int(v%{name}, int64)"),
-        // The highest bit of an unsigned number is no sign.
+        // The highest bit of an unsigned number is not a sign.
         (_, 8) => format!("merge(v%{name}, -2_int64, v%{name} >= 0)"),
         (_, size) => format!("iand(int(v%{name}, int64), {}_int64)", (1u64 << (8 * size)) - 1),
     };

@@ -77,7 +77,7 @@ impl<'t> Edit<'t> {
             };
         if !done {
             let value = new.to_value(limits)?;
-            // `put` would keep a tag that is no more.
+            // `put` would keep a tag that is gone.
             if value.tag.is_none() && old.tag().is_some() {
                 self.replace_with_props(old, &value, context);
             } else {

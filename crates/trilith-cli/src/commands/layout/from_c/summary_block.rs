@@ -89,7 +89,7 @@ impl SummaryBlock {
         self.structs.print_placement(base, align)
     }
 
-    /// Returns what to do about a name that is no constant: it is a length that the file stores, in the struct that has such a member
+    /// Returns what to do about a name that is not a constant: it is a length that the file stores, in the struct that has such a member
     /// if there is one.
     pub(super) fn advise_length(&self, name: &str) -> String {
         match self.structs.find_with_integer(name) {
