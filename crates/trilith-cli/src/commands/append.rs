@@ -18,10 +18,9 @@ use crate::outputs::report_written;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
-/// An exploded file gets the rows in the file of the array. In a Dudley file, name a list, which gets an item for each
-/// row, or the last array, if its first dimension is a stored parameter, such as `"" = {…}[NREC]` (`x.bd#/""`).
-/// NAME=ROWS.npy appends several variables, all or none of them: lists, the members of `"" = {…}[NREC]`, or (with the
-/// path of a list) the items of its elements. Several processes may append to one Dudley file: each waits for the others.
+/// The rows of an exploded file go into the file of the array. In a Dudley file, name a list, which gets one item for
+/// each row, or the last array, if the file stores its first dimension. NAME=ROWS.npy appends several variables, all or
+/// none of them. Several processes can append to one Dudley file, because each waits for the others.
 #[derive(Debug, Args)]
 pub(crate) struct Append {
     /// The file and the path of a streamed array; leave the path out if the rows have names
