@@ -9,6 +9,7 @@ import argparse
 import base64
 import fcntl
 import html
+import math
 import os
 import pathlib
 import pty
@@ -55,7 +56,7 @@ TERMINALS = {
 
 
 def terminal_output(program, words, folder):
-    """What a command prints on a terminal with colours."""
+    """Returns the output of a command on a terminal with colours."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
     env = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "HOME": str(folder)}
@@ -76,7 +77,7 @@ def terminal_output(program, words, folder):
 
 
 def cells(line):
-    """The characters of a line, each with its colours and whether it is bold."""
+    """Yields the characters of a line, each with its colours and whether it is bold."""
     ink, paper, bold = None, None, False
     for mark, character in re.findall(r"\x1b\[([\d;]*)m|([^\x1b])", line):
         if character:
@@ -104,7 +105,7 @@ def cells(line):
 
 
 def png(rows):
-    """A PNG of rows of colours."""
+    """Returns a PNG of rows of colours."""
     raw = b"".join(b"\0" + b"".join(bytes.fromhex(colour[1:]) for colour in row) for row in rows)
 
     def chunk(name, data):
@@ -115,7 +116,7 @@ def png(rows):
 
 
 def terminal_svg(blocks):
-    """The commands and what they print, as they look on a terminal."""
+    """Returns commands and their output, as they look on a terminal."""
     lines = []
     for words, text in blocks:
         shown = " ".join(f"'{word}'" if re.search(r"[#{*?\s]", word) else word for word in words)
@@ -172,7 +173,7 @@ def terminal_svg(blocks):
 
 
 def speed_chart():
-    """Seconds of the comparison in docs/performance.md as bars on a logarithmic scale."""
+    """Returns the seconds of the comparison in docs/performance.md as bars on a logarithmic scale."""
     text = (DOCS / "performance.md").read_text().partition("## Comparison")[2]
     rows = []
     peer = ""
@@ -189,8 +190,6 @@ def speed_chart():
     low, high = -3, 1
 
     def x(seconds):
-        import math
-
         return left + (math.log10(seconds) - low) / (high - low) * (width - left - right)
 
     parts = []
@@ -222,7 +221,7 @@ NOTEBOOK = [
 
 
 def notebook(folder, chromium):
-    """A notebook with the forms that a file and an array have there."""
+    """Makes the picture of a notebook with a file and a table."""
     import numpy
     import trilith
 

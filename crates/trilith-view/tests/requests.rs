@@ -139,6 +139,8 @@ fn fits_session() -> ViewerSession {
         "NAXIS1  =                    3",
         "NAXIS2  =                    2",
         "EXPTIME =                 12.5 / [s] exposure",
+        "COMMENT first",
+        "COMMENT second",
         "END",
     ];
     let header: String = required.iter().chain(&axes).map(|text| card(text)).collect();
@@ -176,6 +178,7 @@ fn fits_file_has_cards_hdus_and_lower_origin() {
             (&json!("/fits/0@EXPTIME"), &json!("12.5"), &json!(false))
         );
     }
+    assert_eq!(json_of(&session, "search", "q=second")["children"][0]["address"], "/fits/0@COMMENT[1]");
 }
 
 #[test]

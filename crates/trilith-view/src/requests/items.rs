@@ -1,5 +1,7 @@
 //! The tree: the children of an item, one item with its details, and searching.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 use trilith::array::Datatype;
 use trilith::array::attribute::ItemAttribute;
@@ -96,8 +98,11 @@ pub(super) fn answer_search(session: &ViewerSession, request: &ViewerRequest) ->
         }
     }
     // The HDUs around an ASDF file are not children of its root.
-    if !found.is_full() && root.as_asdf().is_some_and(|(file, _)| file.container().is_some_and(|container| container.hdu > 0)) {
-        let hdus = opened.file.item("/fits")?;
+    let is_embedded = root.as_asdf().is_some_and(|(file, _)| file.container().is_some_and(|container| container.hdu > 0));
+    if is_embedded
+        && !found.is_full()
+        && let Ok(hdus) = opened.file.item("/fits")
+    {
         for (number, (_, hdu)) in hdus.children()?.into_iter().enumerate() {
             found.push_attributes(&hdu, || format!("/fits/{number}"))?;
         }
@@ -134,14 +139,19 @@ impl FoundLines<'_> {
 
     /// Adds the attributes of an item that have the text.
     fn push_attributes(&mut self, item: &Item<'_>, path: impl Fn() -> String) -> Result<()> {
-        for attribute in item.attributes()? {
+        let all = item.attributes()?;
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for attribute in &all {
+            let count = counts.entry(&attribute.name).or_insert(0);
+            let index = *count;
+            *count += 1;
             let value = attribute.value.to_string();
             if self.fits(&attribute.name) || self.fits(&value) {
                 self.push(|| {
                     let path = path();
-                    let address = ItemAddress::attribute(path.as_str(), &attribute.name, 0).to_string();
+                    let address = ItemAddress::attribute(path.as_str(), &attribute.name, index).to_string();
                     json!({
-                        "name": attribute.name, "index": 0, "path": path, "address": address, "attribute": attribute.name,
+                        "name": attribute.name, "index": index, "path": path, "address": address, "attribute": attribute.name,
                         "kind": "attribute", "text": shorten_text(&value), "open": false, "unit": attribute.unit,
                         "comment": attribute.comment,
                     })
@@ -220,7 +230,8 @@ fn header_attributes(file: &File, path: &str, item: &Item<'_>) -> Result<Vec<Ite
         && item.kind() == ItemKind::Array
         && let Ok(Ndarray { origin: ElementsOrigin::FitsHdu(hdu), .. }) = Ndarray::parse(node, file.limits())
     {
-        return file.item(&format!("/fits/{hdu}"))?.attributes();
+        // An HDU that is missing is a problem of the array.
+        return Ok(file.item(&format!("/fits/{hdu}")).and_then(|hdu| hdu.attributes()).unwrap_or_default());
     }
     Ok(all)
 }

@@ -44,7 +44,8 @@ pub(super) fn answer_wcs(session: &ViewerSession, request: &ViewerRequest) -> Re
     let compass = compass.map(|compass| json!({"north": compass.north, "east": compass.east}));
     let coordinates = match found {
         Some(found) => Some(found),
-        None => scale_coordinates(&opened, request.text_parameter("path"), &index)?,
+        // Scales that cannot be read do not keep the picture from being shown.
+        None => scale_coordinates(&opened, request.text_parameter("path"), &index).unwrap_or_default(),
     };
     Ok(json!({"coordinates": coordinates, "sky": wcs.is_some_and(|wcs| wcs.is_celestial()), "compass": compass}))
 }
