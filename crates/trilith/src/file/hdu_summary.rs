@@ -1,4 +1,4 @@
-//! What the header of an HDU says of it: [`HduSummary`].
+//! Facts about an HDU from its header: [`HduSummary`].
 
 use std::collections::BTreeSet;
 
