@@ -40,7 +40,8 @@ pub(crate) fn respond(words: &[OsString]) {
     let words: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
     let is_bash = words.first().is_some_and(|shell| shell == "bash");
     let typed: Vec<String> = words.into_iter().skip_while(|word| word != "--").skip(1).collect();
-    let answer = candidates(&if is_bash { rejoin_words(typed) } else { typed });
+    let (typed, kept) = if is_bash { rejoin_words(typed) } else { (typed, String::new()) };
+    let answer = candidates(&typed);
     let (kind, candidates) = match &answer {
         Candidates::Files => ("files", [].as_slice()),
         Candidates::Final(words) => ("words", words.as_slice()),
@@ -50,25 +51,40 @@ pub(crate) fn respond(words: &[OsString]) {
     // A line break or a control character in a name would make two candidates, or drive the terminal.
     let candidates = candidates.iter().filter(|(word, _)| !word.chars().any(char::is_control));
     for (word, about) in candidates.take(MAX_CANDIDATES) {
+        let word = word.strip_prefix(&kept).unwrap_or(word);
         let _ = writeln!(text, "{word}\t{}", crate::output::escape_controls(about));
     }
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Bash cuts words at `=` and `:`: `--codec = lz4` was typed as `--codec=lz4`. The last part stays by itself, since
-/// it is what bash replaces.
-fn rejoin_words(words: Vec<String>) -> Vec<String> {
+/// Joins words that bash cut at `=` and `@`, and returns what it keeps of the last one, because it replaces only the rest.
+///
+/// The value of an option stays by itself: `--codec = lz4` was typed as `--codec=lz4`.
+fn rejoin_words(words: Vec<String>) -> (Vec<String>, String) {
     let mut out: Vec<String> = Vec::new();
+    let mut kept = String::new();
+    let mut is_open = false;
     for word in words {
-        match out.last_mut().filter(|last| *last == "=") {
-            Some(sign) => *sign = word,
-            None => out.push(word),
+        let is_sign = matches!(word.as_str(), "=" | "@");
+        match out.last_mut() {
+            Some(last) if word == "=" && last.starts_with("--") => {
+                out.push(String::new());
+                is_open = true;
+            }
+            Some(last) if is_sign || is_open => {
+                last.push_str(&word);
+                is_open = is_sign;
+                if is_sign {
+                    kept.clone_from(last);
+                }
+            }
+            _ => {
+                out.push(word);
+                kept.clear();
+            }
         }
     }
-    if let Some(last) = out.last_mut().filter(|last| *last == "=") {
-        last.clear();
-    }
-    out
+    (out, kept)
 }
 
 /// Returns the candidates for the last of these words.
@@ -188,6 +204,9 @@ fn value_candidates(at: &CursorContext<'_>, arg: &Arg, typed: &str, before: &[St
         let found = with_prefix(choices.into_iter().map(|choice| (choice, String::new())), typed);
         return if is_open { Candidates::Partial(found) } else { Candidates::Final(found) };
     }
+    if at.path == "table" && arg.get_id() == "columns" {
+        return Candidates::Partial(column_candidates(typed, before));
+    }
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
     if !os_names::is_file(arg) {
         return Candidates::Final(Vec::new());
@@ -203,6 +222,21 @@ fn value_candidates(at: &CursorContext<'_>, arg: &Arg, typed: &str, before: &[St
 fn item_or_file(typed: &str, before: &[String]) -> Candidates {
     let layout = before.windows(2).find_map(|pair| (pair.first()? == "--layout").then(|| pair.last()).flatten());
     item_paths::path_candidates(typed, layout.map(String::as_str)).map_or(Candidates::Files, Candidates::Partial)
+}
+
+/// Returns the candidates for a column of `table`: the names in the table of `FILE#/path`, or paths of the first file after `NAME=`.
+fn column_candidates(typed: &str, before: &[String]) -> Vec<(String, String)> {
+    let (name, typed) = typed.split_once('=').map_or((None, typed), |(name, typed)| (Some(name), typed));
+    let all = before.iter().skip(1).filter_map(|word| match (name, word.split_once('#')) {
+        (None, Some((file, table))) => item_paths::path_candidates(&format!("{file}#{table}/{typed}"), None)
+            .map(|found| (found, format!("{file}#{table}/"), String::new())),
+        (Some(name), None) => item_paths::path_candidates(&format!("{word}#{typed}"), None)
+            .map(|found| (found, format!("{word}#"), format!("{name}="))),
+        _ => None,
+    });
+    let Some((found, cut, name)) = all.into_iter().find(|(found, ..)| !found.is_empty()) else { return Vec::new() };
+    let rest = |(word, about): (String, String)| Some((format!("{name}{}", word.strip_prefix(&cut)?), about));
+    found.into_iter().filter_map(rest).collect()
 }
 
 /// Returns the candidates that begin with the typed text.
@@ -244,10 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn bash_words_rejoin_at_equals_sign() {
-        let cut = |line: &str| rejoin_words(line.split(' ').map(str::to_owned).collect());
-        assert_eq!(cut("--codec = lz"), ["--codec", "lz"]);
-        assert_eq!(rejoin_words(vec!["--codec".into(), "=".into()]), ["--codec", ""]);
-        assert_eq!(cut("--limit depth"), ["--limit", "depth"]);
+    fn bash_words_rejoin_at_signs() {
+        let cut = |line: &str| {
+            let (words, kept) = rejoin_words(line.split(' ').map(str::to_owned).collect());
+            (words.join(" "), kept)
+        };
+        let is = |words: &str, kept: &str| (words.to_owned(), kept.to_owned());
+        assert_eq!(cut("--codec = lz"), is("--codec lz", ""));
+        assert_eq!(cut("--codec ="), is("--codec ", ""));
+        assert_eq!(cut("--limit depth"), is("--limit depth", ""));
+        assert_eq!(cut("x#/a @ un"), is("x#/a@un", "x#/a@"));
+        assert_eq!(cut("-c g = /a @"), is("-c g=/a@", "g=/a@"));
     }
 }

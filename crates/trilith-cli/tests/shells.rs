@@ -25,6 +25,8 @@ const LINES: &[(&str, &str)] = &[
     ("trilith convert a b --codec=zs", "trilith convert a b --codec=zstd "),
     ("trilith convert a b --to asdf-1.5", "trilith convert a b --to asdf-1.5 "),
     ("trilith get x --limit dep", "trilith get x --limit depth="),
+    ("trilith get observation.asdf#/observation@ki", "trilith get observation.asdf#/observation@kind"),
+    ("trilith table observation.asdf -c f=/observation/meta/fi", "trilith table observation.asdf -c f=/observation/meta/filter"),
     ("trilith get 'observation.asdf#/observation/cat", "trilith get 'observation.asdf#/observation/catalogue"),
 ];
 

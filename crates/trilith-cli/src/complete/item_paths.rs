@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use trilith::bytes::{self, LocalOptions};
-use trilith::file::Item;
+use trilith::file::{ComputedValue, Item, ItemAddress};
 use trilith::layout::Layout;
 use trilith::{Limits, OpenOptions, Result};
 
@@ -58,6 +58,12 @@ fn complete_keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(St
     let options = OpenOptions::new().limits(limits.for_command(0)).memory_map(false);
     let layout = layout.map(|path| read_layout(path, &limits)).transpose()?;
     let file = options.layout(layout).open(expand_home(name))?;
+    if let Some((path, typed)) = path.rsplit_once('@').filter(|(_, typed)| !typed.contains('/')) {
+        return Ok(find_names(&file.item(path)?, path, typed)?
+            .into_iter()
+            .map(|(path, about)| (format!("{name}#{path}"), about))
+            .collect());
+    }
     let cut = path.rfind('/').unwrap_or(0);
     let (parent, typed) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
     let above = find_children(&file.item(parent)?, parent, typed.trim_start_matches('/'))?;
@@ -89,5 +95,20 @@ fn find_children(item: &Item<'_>, parent: &str, typed: &str) -> Result<Vec<(Stri
             break;
         }
     }
+    Ok(found)
+}
+
+/// The addresses of the attributes of an item, and of what is computed of it, whose name begins so.
+fn find_names(item: &Item<'_>, path: &str, typed: &str) -> Result<Vec<(String, String)>> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for attribute in item.attributes()? {
+        let address = ItemAddress::attribute(path, &attribute.name, 0).to_string();
+        if !found.iter().any(|(known, _)| *known == address) {
+            found.push((address, "attribute".to_owned()));
+        }
+    }
+    found.extend(ComputedValue::names().map(|name| (format!("{path}@{name}"), "computed".to_owned())));
+    let typed = format!("{path}@{typed}");
+    found.retain(|(address, _)| address.starts_with(&typed));
     Ok(found)
 }

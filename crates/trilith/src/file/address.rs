@@ -139,6 +139,11 @@ impl ComputedValue {
         Self::VALUE_NAMES.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
     }
 
+    /// Returns the words of all values.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::VALUE_NAMES.iter().map(|(word, _)| *word)
+    }
+
     /// Returns `true` for a property of the coordinates of an image.
     pub fn is_of_coordinates(self) -> bool {
         matches!(self, Self::Footprint | Self::Centre | Self::Scale)
