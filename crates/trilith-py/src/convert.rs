@@ -41,7 +41,7 @@ use crate::write::check_overwrite;
 /// overwrite : bool
 ///     Replace a file that exists and holds data of any format that is read, or an object, if the target is its URL. A source may
 ///     always be replaced by its new form.
-/// layout, byteorder, allow, remote, storage_options
+/// layout, byteorder, allow, storage_options
 ///     As in `open`.
 ///
 /// Returns
@@ -69,7 +69,7 @@ use crate::write::check_overwrite;
 /// >>> trilith.open(folder / "x.bd")["a"].tolist()
 /// [1.5, 2.5]
 #[pyfunction]
-#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, overwrite=false, layout=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None), text_signature = "(source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=False, allow_loss=False, skip_unreadable=False, overwrite=False, layout=None, byteorder=None, allow=(), remote=None, storage_options=None)")]
+#[pyo3(signature = (source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=false, allow_loss=false, skip_unreadable=false, overwrite=false, layout=None, byteorder=None, allow=Vec::new(), storage_options=None, **deprecated), text_signature = "(source, target, *, to=None, codec=None, level=None, rows=None, chunks=None, stack=False, allow_loss=False, skip_unreadable=False, overwrite=False, layout=None, byteorder=None, allow=(), storage_options=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub(crate) fn convert(
     py: Python<'_>,
@@ -87,13 +87,14 @@ pub(crate) fn convert(
     layout: Option<&Bound<'_, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
-    remote: Option<&Bound<'_, PyDict>>,
-    storage_options: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<Bound<'_, PyDict>>,
+    deprecated: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
+    let storage = crate::remote::merge_deprecated(py, "convert", storage_options, deprecated)?;
+    let storage = storage.as_ref();
     let byteorder = parse_byteorder(byteorder)?;
-    let opening =
-        crate::remote::open_options(&allow, remote, storage_options)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);
-    let target = crate::remote::write_path(target, overwrite, remote, storage_options)?;
+    let opening = crate::remote::open_options(&allow, storage)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);
+    let target = crate::remote::write_path(target, overwrite, storage)?;
     let mut how = ConvertOptions::default();
     how.to = match to {
         Some(name) => TargetForm::from_name(name).or_raise(UsageErrorKind::Argument)?,

@@ -168,7 +168,7 @@ pub(crate) fn write_to(
         write_all(target, &bytes)?;
         return issue_warnings(py, warnings);
     }
-    let place = crate::remote::write_path(target, overwrite, None, storage)?;
+    let place = crate::remote::write_path(target, overwrite, storage)?;
     let path = place.path().to_path_buf();
     let done = detach_interruptible(py, || {
         let (opened, _) = file.current_file_and_tree()?;

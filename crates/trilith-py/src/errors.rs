@@ -50,11 +50,11 @@ fn describe_setting(setting: &SuggestedSetting) -> String {
         SuggestedSetting::Layout => "give its layout=".to_owned(),
         SuggestedSetting::NoLayout => "leave out layout=".to_owned(),
         SuggestedSetting::Byteorder => "give byteorder=\"little\" or \"big\"".to_owned(),
-        SuggestedSetting::Download => "fetch it whole with remote={\"download\": True}".to_owned(),
+        SuggestedSetting::Download => "fetch it whole with storage_options={\"download\": True}".to_owned(),
         SuggestedSetting::Overwrite => "give overwrite=True to replace it".to_owned(),
         SuggestedSetting::Provide(option, values) => format!("give {option}={values}"),
         SuggestedSetting::Remove(options) => format!("leave out {}=", options.join("= and ")),
-        SuggestedSetting::Remote(option) => format!("set {option} in remote={{...}}"),
+        SuggestedSetting::Remote(option) => format!("set {option} in storage_options={{...}}"),
         other => other.to_string(),
     }
 }

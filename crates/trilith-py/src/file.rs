@@ -5,28 +5,30 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyAttributeError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::check::VerifyDepth;
 use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_variables};
-use trilith::file::FileSet;
-use trilith::layout::Layout as Parsed;
+use trilith::layout::{Byteorder, Layout as Parsed};
 use trilith_io::suggest::hex;
 
 use crate::array_origin::FileOrigin;
-use crate::asdf::{Asdf, asdf_of};
+use crate::asdf::Asdf;
 use crate::detached::detach_interruptible;
 use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
+use crate::file_set::FileSet;
 use crate::layout::{self, Layout};
 use crate::nodes::ItemRef;
 use crate::open_file::{self, OpenFile};
+use crate::remote::{unknown_argument, warn_deprecated};
 use crate::search::Conditions;
 use crate::source::{SourceKind, detect_origin};
 use crate::to_value::ValueCollector;
-use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
+use crate::{dudley_items, repr, scalar};
 
 /// Opens a file of any format.
 ///
@@ -42,28 +44,18 @@ use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 ///     file while such an array is in use, the process ends, as with every memory map.
 /// layout : Layout, str or os.PathLike, optional
 ///     The layout under which the bytes are read: a `Layout`, its path, or its text.
-/// family : bool, optional
-///     `False` opens a catalog as the file that it is, with its lists of names and parameters. Otherwise it is the set of its
-///     files. Any other value is deprecated: use `trilith.open_set`.
 /// byteorder : {"little", "big"}, optional
 ///     The byte order, if neither the layout nor the file has it.
 /// allow : list of str
 ///     Places outside of the folder of the file to which references may lead: folders (`"../shared/"`, relative to the
 ///     working directory, or `"file:///data/"`), or the beginnings of URLs (`"https://data.example.org/"`).
-/// remote : dict, optional
-///     Options for remote files, such as `{"timeout": 5}`; docs/remote.md lists them.
 /// storage_options : dict, optional
-///     Credentials and places of an object store, with the names that fsspec uses: `{"anon": True}`, `{"profile": "mine"}`,
-///     `{"account_name": "mine"}`. They go before the environment.
-/// raw : bool
-///     Deprecated: an argument of `trilith.open_set`.
-/// stored : bool
-///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
-///     are applied, and missing values are masked.
-/// files : slice, int, str, or list of these, optional
-///     Deprecated: an argument of `trilith.open_set`.
-/// where : str, optional
-///     Deprecated: an argument of `trilith.open_set`.
+///     Options of a server or an object store: credentials and places by the names that fsspec uses (`{"anon": True}`,
+///     `{"profile": "mine"}`, `{"account_name": "mine"}`), and those of docs/remote.md, such as `{"timeout": 5}`. They go before the
+///     environment.
+/// physical : bool
+///     Give physical values: scale, offset and the like are applied, and missing values are masked. With `False`, arrays have
+///     the elements that the file stores.
 ///
 /// Returns
 /// -------
@@ -85,105 +77,189 @@ use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 /// ...     f["exposure"]
 /// 139.8
 #[pyfunction]
-#[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
+#[pyo3(signature = (source, *, memmap=true, layout=None, byteorder=None, allow=Vec::new(), storage_options=None, physical=true, **deprecated), text_signature = "(source, *, memmap=True, layout=None, byteorder=None, allow=(), storage_options=None, physical=True)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub(crate) fn open(
-    py: Python<'_>,
-    source: &Bound<'_, PyAny>,
+pub(crate) fn open<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
     memmap: bool,
-    layout: Option<&Bound<'_, PyAny>>,
-    family: Option<&Bound<'_, PyAny>>,
+    layout: Option<&Bound<'py, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
-    remote: Option<&Bound<'_, PyDict>>,
-    storage_options: Option<&Bound<'_, PyDict>>,
-    raw: bool,
-    stored: bool,
-    files: Option<&Bound<'_, PyAny>>,
-    r#where: Option<String>,
-) -> PyResult<File> {
-    // `family=False` opens a catalog as the file that it is, which is not a set.
-    let is_family = family.is_some_and(|family| family.extract::<bool>().ok() != Some(false));
-    let old = [("family", is_family), ("raw", raw), ("files", files.is_some()), ("where", r#where.is_some())];
-    if let Some((name, _)) = old.iter().find(|(_, is_given)| *is_given) {
-        let message = format!("the argument {name} of trilith.open is that of trilith.open_set now");
-        let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
-        PyErr::warn(py, &category, &std::ffi::CString::new(message)?, 1)?;
+    storage_options: Option<Bound<'py, PyDict>>,
+    physical: bool,
+    deprecated: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, File>> {
+    let (layout, byteorder) = (layout::parse_arg(layout)?, crate::source::parse_byteorder(byteorder)?);
+    let set = FileSetArguments { catalog_only: true, ..FileSetArguments::default() };
+    let mut arguments = OpenArguments { memmap, layout, byteorder, allow, storage_options, physical, set };
+    for (name, value) in deprecated.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let place = match name.as_str() {
+            "remote" => "an option of storage_options",
+            "stored" => "physical=False",
+            "family" | "files" | "where" | "raw" => "an argument of trilith.open_set",
+            _ => return Err(unknown_argument("open", &name)),
+        };
+        warn_deprecated(py, &format!("the argument {name} of trilith.open is {place} now"))?;
+        arguments.set(&name, &value)?;
     }
-    open_quietly(py, source, memmap, layout, family, byteorder, allow, remote, storage_options, raw, stored, files, r#where)
+    arguments.open(py, source)
 }
 
-/// Opens a file as [`open`] does, with the arguments of file sets.
+/// Opens a file or a file set, with the arguments of both, and with those of earlier versions, which pickled arrays have.
 #[pyfunction]
-#[pyo3(name = "_open", signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
-pub(crate) fn open_quietly(
-    py: Python<'_>,
-    source: &Bound<'_, PyAny>,
-    memmap: bool,
-    layout: Option<&Bound<'_, PyAny>>,
-    family: Option<&Bound<'_, PyAny>>,
-    byteorder: Option<&str>,
-    allow: Vec<String>,
-    remote: Option<&Bound<'_, PyDict>>,
-    storage_options: Option<&Bound<'_, PyDict>>,
-    raw: bool,
-    stored: bool,
-    files: Option<&Bound<'_, PyAny>>,
-    r#where: Option<String>,
-) -> PyResult<File> {
-    let byteorder = crate::source::parse_byteorder(byteorder)?;
-    let is_set = family.and_then(|family| family.extract::<bool>().ok());
-    let (layout, template) = (layout::parse_arg(layout)?, layout::parse_arg(family.filter(|_| is_set.is_none()))?);
-    let mut files = files.map(parse_selection).transpose()?.unwrap_or_default();
-    files.condition = r#where;
-    let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
-    // Another process may have another working directory, so the paths of folders become absolute.
-    let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
-    let opening = crate::remote::open_options(&allow, remote, storage_options)?
-        .memory_map(memmap)
-        .byteorder(byteorder)
-        .stored_values(stored);
-    let itself = is_set == Some(false);
-    let (path, layout_text) = (PathBuf::new(), text(&layout));
-    let home = FileOrigin {
-        path,
-        memmap,
-        layout: layout_text,
-        file_set_layout: None,
-        catalog_only: itself,
-        byteorder,
-        allow,
-        without_signature: raw,
-        stored_values: stored,
-        files,
-    };
-    let is_family = is_set == Some(true) || template.is_some();
-    let opening = if is_family { opening.file_set_layout(template) } else { opening.layout(layout) };
-    let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(itself);
-    let source = detect_origin(source)?;
-    let path = if let SourceKind::Path(path) = &source { Some(path.clone()) } else { None };
-    let opened = detach_interruptible(py, || source.open(&opening))?;
-    let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
-    let template = file.as_family().map(|family| family.template().clone());
-    let mut home = FileOrigin { file_set_layout: text(&template), ..home };
-    let is_conditional = home.files.condition.is_some();
-    if let Some(set) = file.as_family().filter(|_| is_conditional) {
-        // The files are fixed here, so that another process takes the same ones, whatever values they have then.
-        home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
-        home.files.condition = None;
+#[pyo3(name = "_open", signature = (source, **arguments))]
+pub(crate) fn open_any<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    arguments: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, File>> {
+    let mut read = OpenArguments::default();
+    for (name, value) in arguments.into_iter().flatten() {
+        let name: String = name.extract()?;
+        if !read.set(&name, &value)? {
+            return Err(unknown_argument("open", &name));
+        }
     }
-    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
-    let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
-    let remarks = file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
-    crate::edit::issue_warnings(py, remarks)?;
-    Ok(File { held: Arc::new(OpenFile::new(file, path, opening)), home })
+    read.open(py, source)
+}
+
+/// The arguments of `trilith.open` and `trilith.open_set`.
+struct OpenArguments<'py> {
+    memmap: bool,
+    layout: Option<Parsed>,
+    byteorder: Option<Byteorder>,
+    allow: Vec<String>,
+    storage_options: Option<Bound<'py, PyDict>>,
+    physical: bool,
+    set: FileSetArguments,
+}
+
+/// The arguments that only a file set has.
+#[derive(Default)]
+struct FileSetArguments {
+    /// `True` if a catalog is opened as the file that it is.
+    catalog_only: bool,
+    /// `True` if the file must be a catalog.
+    required: bool,
+    /// The layout of the files, if the catalog does not hold it.
+    layout: Option<Parsed>,
+    files: FileSelection,
+    /// `True` if the files have no signature.
+    raw: bool,
+}
+
+impl Default for OpenArguments<'_> {
+    fn default() -> Self {
+        Self {
+            memmap: true,
+            layout: None,
+            byteorder: None,
+            allow: Vec::new(),
+            storage_options: None,
+            physical: true,
+            set: FileSetArguments::default(),
+        }
+    }
+}
+
+impl<'py> OpenArguments<'py> {
+    /// Sets one of them by its name; returns `False` if there is none.
+    fn set(&mut self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let given = Some(value).filter(|value| !value.is_none());
+        match name {
+            "memmap" => self.memmap = value.is_truthy()?,
+            "layout" => self.layout = layout::parse_arg(given)?,
+            "byteorder" => {
+                let name: Option<String> = value.extract()?;
+                self.byteorder = crate::source::parse_byteorder(name.as_deref())?;
+            }
+            "allow" => self.allow = value.try_iter()?.map(|place| place?.extract()).collect::<PyResult<_>>()?,
+            "storage_options" | "remote" => {
+                self.storage_options = crate::remote::merge_options(self.storage_options.take(), value)?;
+            }
+            "physical" => self.physical = value.is_truthy()?,
+            "stored" => self.physical &= !value.is_truthy()?,
+            "raw" => self.set.raw = value.is_truthy()?,
+            "files" => {
+                let condition = self.set.files.condition.take();
+                self.set.files = parse_selection(given)?;
+                self.set.files.condition = condition;
+            }
+            "where" => self.set.files.condition = value.extract()?,
+            "family" => match given.map(|value| (value, value.extract::<bool>())) {
+                Some((_, Ok(is_set))) => (self.set.catalog_only, self.set.required) = (!is_set, is_set),
+                Some((value, Err(_))) => {
+                    (self.set.catalog_only, self.set.required, self.set.layout) = (false, true, layout::parse_arg(Some(value))?);
+                }
+                None => {}
+            },
+            _ => return Ok(false),
+        }
+        // The other words of a set say what to do with its files, and no more.
+        self.set.catalog_only &= !(matches!(name, "raw" | "files" | "where") && given.is_some());
+        Ok(true)
+    }
+
+    /// Opens the file.
+    fn open(self, py: Python<'py>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, File>> {
+        let Self { memmap, layout, byteorder, allow, storage_options, physical, set } = self;
+        let FileSetArguments { catalog_only, required, layout: template, files, raw } = set;
+        let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
+        // Another process may have another working directory, so the paths of folders become absolute.
+        let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
+        let opening = crate::remote::open_options(&allow, storage_options.as_ref())?
+            .memory_map(memmap)
+            .byteorder(byteorder)
+            .stored_values(!physical);
+        let (path, layout_text) = (PathBuf::new(), text(&layout));
+        let home = FileOrigin {
+            path,
+            memmap,
+            layout: layout_text,
+            file_set_layout: None,
+            catalog_only,
+            byteorder,
+            allow,
+            without_signature: raw,
+            stored_values: !physical,
+            files,
+        };
+        let opening = if required { opening.file_set_layout(template) } else { opening.layout(layout) };
+        let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(catalog_only);
+        let source = detect_origin(source)?;
+        let path = if let SourceKind::Path(path) = &source { Some(path.clone()) } else { None };
+        let opened = detach_interruptible(py, || source.open(&opening))?;
+        let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
+        let template = file.as_family().map(|family| family.template().clone());
+        // No other file can be a catalog.
+        let is_dudley = file.as_dudley().is_some_and(|file| file.signature().is_some() && !file.is_foreign());
+        let catalog_only = catalog_only && is_dudley;
+        let mut home = FileOrigin { file_set_layout: text(&template), catalog_only, ..home };
+        let is_conditional = home.files.condition.is_some();
+        if let Some(set) = file.as_family().filter(|_| is_conditional) {
+            // The files are fixed here, so that another process takes the same ones, whatever values they have then.
+            home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
+            home.files.condition = None;
+        }
+        let home =
+            path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
+        let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
+        let remarks = file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
+        crate::edit::issue_warnings(py, remarks)?;
+        let is_set = file.as_family().is_some();
+        let opened = PyClassInitializer::from(File { held: Arc::new(OpenFile::new(file, path, opening)), home });
+        if is_set { Ok(Bound::new(py, opened.add_subclass(FileSet))?.into_super()) } else { Bound::new(py, opened) }
+    }
 }
 
 /// Reads which files of a file set are chosen: a number, a slice, a string, or a list of these.
-fn parse_selection(files: &Bound<'_, PyAny>) -> PyResult<FileSelection> {
+fn parse_selection(files: Option<&Bound<'_, PyAny>>) -> PyResult<FileSelection> {
     let mut selection = FileSelection::default();
-    add_selection(files, &mut selection)?;
+    if let Some(files) = files {
+        add_selection(files, &mut selection)?;
+    }
     Ok(selection)
 }
 
@@ -233,7 +309,7 @@ fn add_selection(files: &Bound<'_, PyAny>, selection: &mut FileSelection) -> PyR
 /// >>> with trilith.open(out.getvalue()) as f:
 /// ...     f["t"][1], f["run/n"], list(f), f.search(value=4)
 /// (np.float64(1.0), 4, ['t', 'run'], {'/run/n': 4})
-#[pyclass(frozen, mapping, weakref, module = "trilith")]
+#[pyclass(frozen, mapping, weakref, subclass, module = "trilith")]
 pub(crate) struct File {
     held: Arc<OpenFile>,
     home: Option<Arc<FileOrigin>>,
@@ -242,6 +318,11 @@ pub(crate) struct File {
 impl File {
     pub(crate) fn trilith_file(&self) -> PyResult<trilith::File> {
         self.held.file()
+    }
+
+    /// The file as it is open, with its changes.
+    pub(crate) fn open_file(&self) -> &Arc<OpenFile> {
+        &self.held
     }
 
     /// The parts that only a file of the ASDF family has.
@@ -367,43 +448,8 @@ impl File {
     #[getter]
     fn layout(&self) -> PyResult<Option<Layout>> {
         let file = self.trilith_file()?;
-        let layout = file.as_dudley().map(DudleyFile::layout).or_else(|| file.as_family().map(FileSet::template));
+        let layout = file.as_dudley().map(DudleyFile::layout).or_else(|| file.as_family().map(|set| set.template()));
         Ok(layout.map(|layout| Layout(layout.clone(), None)))
-    }
-
-    /// The names of the files of a file set, as its catalog has them. Empty for any other file.
-    #[getter]
-    fn files(&self) -> PyResult<Vec<String>> {
-        Ok(self.trilith_file()?.as_family().map(|set| set.catalog().files().to_vec()).unwrap_or_default())
-    }
-
-    /// Returns the files of a file set that are masked in an item, because they omit it or are missing.
-    ///
-    /// Parameters
-    /// ----------
-    /// key : str
-    ///     The name of the item.
-    ///
-    /// Returns
-    /// -------
-    /// list of str
-    ///     Names as in `files`. Empty for any other file.
-    ///
-    /// Raises
-    /// ------
-    /// ValueError
-    ///     If the file is closed.
-    ///
-    /// Examples
-    /// --------
-    /// >>> import trilith
-    /// >>> trilith.open(trilith.dumps({"a": [1, 2]})).omitted("a")
-    /// []
-    fn omitted(&self, py: Python<'_>, key: &str) -> PyResult<Vec<String>> {
-        let file = self.trilith_file()?;
-        let Some(set) = file.as_family() else { return Ok(Vec::new()) };
-        let found = py.detach(|| set.omitted(&format!("/{}", key.trim_start_matches('/'))));
-        Ok(found.or_raise(UsageErrorKind::Key)?.into_iter().map(|one| one.file).collect())
     }
 
     /// The attributes of the root, by name: numbers, strings, and lists of these.
@@ -418,28 +464,10 @@ impl File {
         Ok(self.root_ref()?.item.metadata().comment.map(Cow::into_owned))
     }
 
-    /// The attributes of the root, as `attrs`.
+    /// The format, as `trilith info` names it: "fits", "hdf5", "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
     #[getter]
-    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.attrs(py)
-    }
-
-    /// The entries of the history of the file, the oldest first, each a dictionary with a `description` and a `time`.
-    #[getter]
-    fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.asdf()?.map_or(Ok(Vec::new()), |asdf| asdf.history(py))
-    }
-
-    /// The version of the format, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
-    #[getter]
-    fn generation(&self) -> PyResult<String> {
-        Ok(self.trilith_file()?.generation().to_owned())
-    }
-
-    /// The version of the ASDF standard that the file states, or None.
-    #[getter]
-    fn standard(&self) -> PyResult<Option<String>> {
-        self.asdf()?.map_or(Ok(None), |asdf| asdf.standard())
+    fn format(&self) -> PyResult<String> {
+        Ok(self.trilith_file()?.format().to_owned())
     }
 
     /// Problems of the file that do not prevent reading it.
@@ -456,10 +484,32 @@ impl File {
         self.root_ref()?.into_python(py)
     }
 
-    /// The YAML text of the tree, byte for byte.
-    #[getter]
-    fn text(&self) -> PyResult<String> {
-        self.asdf_sections().text()
+    /// Finds members that earlier versions had, after a warning.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let place = match name {
+            "attributes" => "attrs",
+            "generation" => "format",
+            "text" | "standard" | "history" | "block" | "add_history_entry" => "asdf",
+            "files" => "trilith.FileSet",
+            _ => return Err(PyAttributeError::new_err(format!("'trilith.File' object has no attribute {name:?}"))),
+        };
+        let file = slf.get();
+        let message = match place {
+            "asdf" => format!("File.{name} is File.asdf.{name} now"),
+            "trilith.FileSet" => format!("only a trilith.FileSet has {name} now"),
+            place => format!("File.{name} is File.{place} now"),
+        };
+        warn_deprecated(py, &message)?;
+        let is_asdf = file.trilith_file()?.as_asdf().is_some();
+        match name {
+            "attributes" => slf.getattr("attrs"),
+            "generation" => file.trilith_file()?.generation().into_bound_py_any(py),
+            "files" => Ok(PyList::empty(py).into_any()),
+            "history" if !is_asdf => Ok(PyList::empty(py).into_any()),
+            "standard" if !is_asdf => Ok(py.None().into_bound(py)),
+            _ => file.asdf_sections().into_bound_py_any(py)?.getattr(name),
+        }
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -651,89 +701,6 @@ impl File {
         Ok(dict)
     }
 
-    /// Returns the decoded bytes of a block as an array of uint8.
-    ///
-    /// Parameters
-    /// ----------
-    /// number : int
-    ///     The number of the block. A streamed block is number -1, or the last.
-    ///
-    /// Returns
-    /// -------
-    /// Array
-    ///
-    /// Raises
-    /// ------
-    /// ValueError
-    ///     If there is no such block.
-    ///
-    /// Examples
-    /// --------
-    /// >>> import numpy, trilith
-    /// >>> f = trilith.open(trilith.dumps({"a": numpy.arange(3, dtype="u1")}))
-    /// >>> f.block(0).tolist()
-    /// [0, 1, 2]
-    fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
-        self.asdf_sections().block(py, number)
-    }
-
-    /// The tree as Python's `asdf` parses it, and its blocks; None if only that package can say.
-    #[pyo3(name = "_tagged")]
-    fn tagged<'py>(
-        &self,
-        py: Python<'py>,
-        mapping: Bound<'py, PyAny>,
-        sequence: Bound<'py, PyAny>,
-        text: Bound<'py, PyAny>,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
-        let file = self.trilith_file()?;
-        let classes = asdf_tagged::TaggedClasses { mapping, sequence, text };
-        let Some(tree) = asdf_tagged::load_tagged_tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
-        Ok(asdf_tagged::describe_blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
-    }
-
-    /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::merge_tagged`].
-    #[pyo3(name = "_toward")]
-    fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
-        raw_blocks::merge_tagged(asdf_of(&self.trilith_file()?)?, tree, &asdf_tagged::TaggedClasses::from_tuple(classes)?)
-    }
-
-    /// The headers of the blocks, as Python's `asdf` has them; None if only that package can say.
-    #[pyo3(name = "_headers")]
-    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        asdf_tagged::describe_blocks(py, asdf_of(&self.trilith_file()?)?)
-    }
-
-    /// Offset of the tree; None without one.
-    #[getter]
-    #[pyo3(name = "_tree_offset")]
-    fn tree_offset(&self) -> PyResult<Option<u64>> {
-        Ok(asdf_of(&self.trilith_file()?)?.sections().tree().map(|tree| tree.start))
-    }
-
-    /// Gives the file this tree, and blocks besides its own: see [`parts::become_parts`].
-    #[pyo3(name = "_become")]
-    fn become_parts<'py>(
-        &self,
-        py: Python<'py>,
-        text: &str,
-        added: Vec<raw_blocks::BlockInput<'py>>,
-    ) -> PyResult<(bool, Vec<Option<usize>>)> {
-        raw_blocks::become_parts(py, &self.held, text, added)
-    }
-
-    /// Returns `True` if memory has the same bytes as a block.
-    #[pyo3(name = "_same")]
-    fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
-        raw_blocks::is_same(py, asdf_of(&self.trilith_file()?)?, number, memory)
-    }
-
-    /// Compares the checksum of a block with its bytes: see [`parts::check_block`].
-    #[pyo3(name = "_check_block")]
-    fn check_block(&self, py: Python<'_>, number: i64) -> PyResult<()> {
-        raw_blocks::check_block(py, asdf_of(&self.trilith_file()?)?, number)
-    }
-
     /// Returns the SHA-256 of the elements of each array.
     ///
     /// The sums do not depend on compression, byte order or format.
@@ -913,33 +880,6 @@ impl File {
     /// ['band', 'seeing']
     fn rename(&self, py: Python<'_>, path: &str, name: String) -> PyResult<()> {
         crate::edit::rename_key(py, &self.held, path, name)
-    }
-
-    /// Adds an entry with the current time to the history, for the next `update()`.
-    ///
-    /// Parameters
-    /// ----------
-    /// description : str
-    ///     The text of the entry.
-    ///
-    /// Raises
-    /// ------
-    /// ValueError
-    ///     If the file is closed, or cannot be changed.
-    ///
-    /// Examples
-    /// --------
-    /// >>> import tempfile, trilith
-    /// >>> path = tempfile.mkdtemp() + "/x.asdf"
-    /// >>> trilith.write(path, {"meta": {"filter": "F106", "seeing": 0.8}})
-    /// >>> with trilith.open(path) as f:
-    /// ...     f.add_history_entry("flat field done")
-    /// ...     f.update()
-    /// >>> with trilith.open(path) as f:
-    /// ...     f.history[0]["description"]
-    /// 'flat field done'
-    fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
-        self.asdf_sections().add_history_entry(py, description)
     }
 
     /// Writes the file, with its changes, to another path. The file itself stays unchanged.

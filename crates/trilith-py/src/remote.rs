@@ -10,19 +10,7 @@ use trilith::bytes::{self, RangeFetcher, RemoteOptions, SourceRef, WritePath};
 use trilith::file::ReferencePermissions;
 use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
-/// Returns the options for remote files: the environment, then those of the caller.
-pub(crate) fn build_remote_options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
-    let mut options = RemoteOptions::from_env().map_err(usage_error)?;
-    for prefix in ReferencePermissions::read(allow).map_err(usage_error)?.addresses() {
-        options.allow(prefix).map_err(usage_error)?;
-    }
-    for (name, value) in remote.into_iter().flatten() {
-        options.set(&format!("{}={}", name.extract::<String>()?.replace('_', "-"), text_of(&value)?)).map_err(usage_error)?;
-    }
-    Ok(options)
-}
-
-/// Takes over options of a store as fsspec names them; those in `client_kwargs` count as its own.
+/// Takes over options of a server or store, as docs/remote.md or fsspec names them; those in `client_kwargs` count as its own.
 fn apply_storage_options(options: &mut RemoteOptions, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, value) in given.into_iter().flatten() {
         let name = name.extract::<String>()?;
@@ -62,36 +50,75 @@ pub(crate) fn normalize_allowed_prefixes(allow: &[String]) -> PyResult<Vec<Strin
 }
 
 /// Returns the options for opening files: the environment, then those of the caller.
-pub(crate) fn open_options(
-    allow: &[String],
-    remote: Option<&Bound<'_, PyDict>>,
-    storage: Option<&Bound<'_, PyDict>>,
-) -> PyResult<OpenOptions> {
+pub(crate) fn open_options(allow: &[String], storage: Option<&Bound<'_, PyDict>>) -> PyResult<OpenOptions> {
     let limits = Limits::from_env().map_err(usage_error)?;
     let opening = OpenOptions::new().limits(limits).allow(ReferencePermissions::read(allow).map_err(usage_error)?);
-    Ok(opening.remote(build_server_options(allow, remote, storage)?))
+    Ok(opening.remote(build_server_options(allow, storage)?))
 }
 
 /// Returns the options for servers and object stores: the environment, then those of the caller.
-pub(crate) fn build_server_options(
-    allow: &[String],
-    remote: Option<&Bound<'_, PyDict>>,
-    storage: Option<&Bound<'_, PyDict>>,
-) -> PyResult<RemoteOptions> {
-    let mut options = build_remote_options(allow, remote)?;
+pub(crate) fn build_server_options(allow: &[String], storage: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
+    let mut options = RemoteOptions::from_env().map_err(usage_error)?;
+    for prefix in ReferencePermissions::read(allow).map_err(usage_error)?.addresses() {
+        options.allow(prefix).map_err(usage_error)?;
+    }
     apply_storage_options(&mut options, storage)?;
     Ok(options)
 }
 
+/// Returns the storage options with those of the argument `remote` of earlier versions, after a warning.
+///
+/// # Errors
+/// Returns `TypeError` for an argument of any other name.
+pub(crate) fn merge_deprecated<'py>(
+    py: Python<'py>,
+    function: &str,
+    storage: Option<Bound<'py, PyDict>>,
+    deprecated: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let mut all = storage;
+    for (name, value) in deprecated.into_iter().flatten() {
+        if name.extract::<String>()? != "remote" {
+            return Err(unknown_argument(function, &name.extract::<String>()?));
+        }
+        warn_deprecated(py, &format!("the argument remote of trilith.{function} is an option of storage_options now"))?;
+        all = merge_options(all, &value)?;
+    }
+    Ok(all)
+}
+
+/// Returns options with more of them, if there are any.
+pub(crate) fn merge_options<'py>(
+    options: Option<Bound<'py, PyDict>>,
+    more: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if more.is_none() {
+        return Ok(options);
+    }
+    let more = more.cast::<PyDict>().map_err(|_| PyTypeError::new_err("options of a server or a store are a dictionary"))?;
+    let all = options.map_or_else(|| Ok(PyDict::new(more.py())), |options| options.copy())?;
+    all.update(more.as_mapping())?;
+    Ok(Some(all))
+}
+
+/// The error of Python for an argument that a function does not have.
+pub(crate) fn unknown_argument(function: &str, name: &str) -> PyErr {
+    PyTypeError::new_err(format!("{function}() got an unexpected keyword argument '{name}'"))
+}
+
+/// Warns of a word that has a successor.
+///
+/// # Errors
+/// Returns the warning as an exception if the program asks for that.
+pub(crate) fn warn_deprecated(py: Python<'_>, message: &str) -> PyResult<()> {
+    let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
+    PyErr::warn(py, &category, &std::ffi::CString::new(message)?, 1)
+}
+
 /// Returns the place for a new file: a path, or a URL with the options of its store.
-pub(crate) fn write_path(
-    target: &Bound<'_, PyAny>,
-    overwrite: bool,
-    remote: Option<&Bound<'_, PyDict>>,
-    storage: Option<&Bound<'_, PyDict>>,
-) -> PyResult<WritePath> {
+pub(crate) fn write_path(target: &Bound<'_, PyAny>, overwrite: bool, storage: Option<&Bound<'_, PyDict>>) -> PyResult<WritePath> {
     let path: std::path::PathBuf = target.extract()?;
-    let mut options = build_server_options(&[], remote, storage)?;
+    let mut options = build_server_options(&[], storage)?;
     options.overwrite |= overwrite;
     Ok(WritePath::from(path).remote(options))
 }
@@ -136,7 +163,7 @@ fn native_url(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> Py
         return Ok(None);
     }
     // An option that is not known here may be one that matters.
-    Ok(build_server_options(&[], None, Some(&given)).ok().map(|options| (url, options)))
+    Ok(build_server_options(&[], Some(&given)).ok().map(|options| (url, options)))
 }
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
@@ -158,7 +185,7 @@ pub(crate) fn open_fsspec_source(given: &Bound<'_, PyAny>) -> PyResult<Option<So
     };
     let Some(size) = size else { return Ok(None) };
     let parts = FsspecFile { fs: fs.unbind(), path, size };
-    Ok(Some(bytes::by_parts(Arc::new(parts), &build_remote_options(&[], None)?)))
+    Ok(Some(bytes::by_parts(Arc::new(parts), &build_server_options(&[], None)?)))
 }
 
 /// A file of an fsspec file system.

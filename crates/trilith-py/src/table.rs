@@ -22,7 +22,7 @@ type TableColumns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(Strin
 
 /// The table of `trilith.table`, column by column.
 #[pyfunction]
-#[pyo3(signature = (files, columns, condition, covers, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, allow, remote, storage_options))]
+#[pyo3(signature = (files, columns, condition, covers, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, allow, storage_options))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub(crate) fn _table(
     py: Python<'_>,
@@ -38,7 +38,6 @@ pub(crate) fn _table(
     layout: Option<&Bound<'_, PyAny>>,
     byteorder: Option<&str>,
     allow: Vec<String>,
-    remote: Option<&Bound<'_, PyDict>>,
     storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<TableColumns> {
     let mut query = build_query(&columns, condition, each, sort).or_raise(UsageErrorKind::Argument)?;
@@ -48,9 +47,9 @@ pub(crate) fn _table(
         query = query.covering_position([lon, lat], radius).position_frame(frame).wcs_key(key);
     }
     let layout = layout::parse_arg(layout)?;
-    let servers = crate::remote::build_server_options(&allow, remote, storage_options)?;
+    let servers = crate::remote::build_server_options(&allow, storage_options)?;
     let gather = FileFinder::new().include_hidden(hidden).all_files(layout.is_some()).remote(servers);
-    let opening = crate::remote::open_options(&allow, remote, storage_options)?
+    let opening = crate::remote::open_options(&allow, storage_options)?
         .byteorder(crate::source::parse_byteorder(byteorder)?)
         .layout(layout);
     let stop = Arc::new(AtomicBool::new(false));

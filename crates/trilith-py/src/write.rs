@@ -98,7 +98,7 @@ pub(crate) fn write<'py>(
         let bytes = collector.or_pending_exception(bytes)?;
         return write_all(target, &bytes);
     }
-    let place = crate::remote::write_path(target, overwrite, None, storage_options)?;
+    let place = crate::remote::write_path(target, overwrite, storage_options)?;
     let path = place.path().to_path_buf();
     let written = if dialect.is_some() { FileFormat::Dudley } else { FileFormat::Asdf };
     check_name(&path.to_string_lossy(), written, "choose another name, or convert the file that is written")

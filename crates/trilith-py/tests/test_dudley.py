@@ -65,7 +65,7 @@ def test_trees_as_streams(tmp_path, version):
     path = tmp_path / "s.bd"
     trilith.write(path, TREE, version=version)
     with trilith.open(path) as f:
-        assert f.generation == version and isinstance(f, collections.abc.Mapping) and not f.closed
+        assert f.format == version and isinstance(f, collections.abc.Mapping) and not f.closed
         np.testing.assert_array_equal(f["t"], TREE["t"])
         assert f["run/n"] == 4 and f["run"]["z"].dtype == "c16" and f["run/deep/empty"].shape == (0, 3)
         assert f["run/name"][()] == b"a name"
@@ -156,7 +156,7 @@ def family(tmp_path):
 
 def test_a_family_is_one_array(family, monkeypatch):
     catalog, template = family
-    with trilith.open(catalog, family=template) as f:
+    with trilith.open_set(catalog, layout=template) as f:
         assert isinstance(f, trilith.File) and f.files == [f"f{k}.bd" for k in range(5)] and f.layout == template
         assert list(f) == ["N", "rho", "cells", "group"] and list(f["group"]) == ["t"] and "rho" in f
         assert len(f) == 4 and "5 files" in repr(f)
@@ -174,7 +174,7 @@ def test_a_family_is_one_array(family, monkeypatch):
 def test_a_file_that_is_not_there_is_masked(family):
     catalog, template = family
     (catalog.parent / "f3.bd").unlink()
-    f = trilith.open(catalog, family=template)
+    f = trilith.open_set(catalog, layout=template)
     assert f.omitted("rho") == ["f3.bd"] and f["rho"][2:4].tolist() == [[20, 21, 22], [None] * 3]
     assert np.isnan(np.asarray(f["rho"])[3]).all() and f["rho"][4].tolist() == [40, 41, 42]
 
@@ -183,7 +183,7 @@ def test_a_family_in_dask_and_xarray(family):
     pytest.importorskip("dask.array")
     xarray = pytest.importorskip("xarray")
     catalog, template = family
-    assert trilith.open(catalog, family=template)["rho"].to_dask(chunks=2).sum().compute() == sum(range(3)) * 5 + 300
+    assert trilith.open_set(catalog, layout=template)["rho"].to_dask(chunks=2).sum().compute() == sum(range(3)) * 5 + 300
     with xarray.open_dataset(catalog, engine="trilith", family=template.text, chunks={}) as ds:
         assert dict(ds.sizes) == {"record": 5, "N": 3} and ds.rho.dims == ("record", "N") and "N" not in ds
         np.testing.assert_array_equal(ds.rho.mean("record"), [20, 21, 22])
@@ -244,7 +244,7 @@ def test_a_thousand_restart_files_are_one_array(tmp_path):
     for n, file in enumerate(files):
         layout.write(file, IMAX=4, JMAX=3, NGROUP=0, **restart(n, 4, 3))
     layout.catalog(files, tmp_path / "c.bd")
-    run = trilith.open(tmp_path / "c.bd", family=layout)
+    run = trilith.open_set(tmp_path / "c.bd", layout=layout)
     assert len(run.files) == 1000 and run.files[7] == "r0007.bd"
     assert run["rho"].shape == (1000, 2, 3)
     np.testing.assert_array_equal(run["rho"][:, 1, 2], np.arange(1000) + 0.5)
@@ -265,7 +265,7 @@ def test_a_layout_writes_files_of_any_size_and_says_what_is_wrong(tmp_path, monk
     with trilith.open("a.bd") as a, trilith.open("b.bd", layout=layout) as b:
         assert a["unu"].shape == (2, 2, 3) and b["rho"][:].tolist() == [[2.5] * 4]
     layout.catalog(["a.bd", "b.bd"], "c.bd")
-    with trilith.open("c.bd", family=False) as c:
+    with trilith.open("c.bd") as c:
         assert np.asarray(c["records"])[:].tolist() == [(4, 3, 2, 0.1), (5, 2, 0, 0.2)]
     before = (tmp_path / "a.bd").read_bytes()
     good = restart(1, 4, 3)
@@ -303,29 +303,29 @@ def test_a_catalog_carries_its_layout_and_what_its_files_are(tmp_path):
     for ending in ["bd", "raw"]:
         catalog = tmp_path / f"{ending}-c.bd"
         layout.catalog([tmp_path / f"r{n}.{ending}" for n in range(3)], catalog, byteorder="little")
-        family = trilith.open(catalog)
+        family = trilith.open_set(catalog)
         assert family.layout == layout and list(family) == ["N", "time", "rho"]
-        assert trilith.open(catalog, files=[2, slice(0, 1)])["rho"][:, 0].tolist() == [2, 0]
-        assert trilith.open(catalog, files=slice(1, None))["time"][:].tolist() == [0.5, 1]
+        assert trilith.open_set(catalog, files=[2, slice(0, 1)])["rho"][:, 0].tolist() == [2, 0]
+        assert trilith.open_set(catalog, files=slice(1, None))["time"][:].tolist() == [0.5, 1]
         layout.catalog([tmp_path / f"r0.{ending}"], catalog.with_suffix(".few"), byteorder="little")
         layout.catalog(str(tmp_path / f"r*.{ending}"), catalog.with_suffix(".few"), add=True)
-        assert trilith.open(catalog.with_suffix(".few"))["N"][:].tolist() == [2, 2, 2]
+        assert trilith.open_set(catalog.with_suffix(".few"))["N"][:].tolist() == [2, 2, 2]
         assert family["rho"][:, 1].tolist() == [0, 1, 2]
         # What the summary block stores comes from the catalog.
         (tmp_path / f"r0.{ending}").unlink()
-        assert trilith.open(catalog, family=True)["time"][:].tolist() == [0, 0.5, 1]
+        assert trilith.open_set(catalog)["time"][:].tolist() == [0, 0.5, 1]
         xarray = pytest.importorskip("xarray")
         with xarray.open_dataset(catalog, engine="trilith", files=slice(1, 3)) as ds:
             assert ds.rho.dims == ("time", "N") and ds.time.values.tolist() == [0.5, 1] and ds.rho.values[:, 0].tolist() == [1, 2]
             assert ds.rho.sel(time=1).values.tolist() == [2, 2] and ds.sel(time=slice(0.6, 2)).sizes["time"] == 1
-        with trilith.open(catalog, family=False) as itself:
+        with trilith.open(catalog) as itself:
             assert list(itself) == ["files", "records", "layout"]
     with pytest.raises(ValueError, match="not the catalog"):
         trilith.open(tmp_path / "r1.bd", layout=layout, files=1)
     # Another file of the same name, whose items are at other places.
     layout.write(tmp_path / "r1.bd", N=1, time=0.5, rho=np.ones(1))
     with pytest.raises(trilith.FormatError, match="r1.bd.*N is 1 in this file, but 2 in the catalog"):
-        trilith.open(tmp_path / "bd-c.bd")["rho"][1]
+        trilith.open_set(tmp_path / "bd-c.bd")["rho"][1]
 
 
 def test_parameters_of_copies_and_structs_are_written_by_their_paths(tmp_path):
@@ -393,31 +393,31 @@ def meshes(tmp_path):
 
 def test_files_of_several_shapes_are_padded_joined_or_listed(meshes):
     with pytest.raises(KeyError, match=r"/rho has the shape \[2, 3\] in r0.bd and \[3, 2\] in r1.bd"):
-        trilith.open(meshes)["rho"]
-    padded = trilith.open(meshes, files="pad")["rho"]
+        trilith.open_set(meshes)["rho"]
+    padded = trilith.open_set(meshes, files="pad")["rho"]
     assert padded.shape == (4, 3, 3) and padded[1].tolist() == [[100, 101, None], [102, 103, None], [104, 105, None]]
     assert padded[:, 2, 0].tolist() == [None, 104, None, None] and padded[0:2, 1, 1].tolist() == [4, 103]
     assert np.isnan(np.asarray(padded)[0, 2]).all()
-    joined = trilith.open(meshes, files=[slice(0, 2), "along=nx"])["x"]
+    joined = trilith.open_set(meshes, files=[slice(0, 2), "along=nx"])["x"]
     assert joined[:].tolist() == [0, 1, 2, 3, 1, 2, 3] and joined[3:5].tolist() == [3, 1] and joined.mask is None
-    rows = trilith.open(meshes, files=[slice(2, 4), "along=nx-1"])["rho"]
+    rows = trilith.open_set(meshes, files=[slice(2, 4), "along=nx-1"])["rho"]
     assert rows[:].tolist() == [[200, 201, 202, 300, 301, 302], [203, 204, 205, 303, 304, 305]]
-    each = trilith.open(meshes, files="each")
+    each = trilith.open_set(meshes, files="each")
     assert [array.shape for array in each["rho"]] == [(2, 3), (3, 2), (2, 3), (2, 3)]
     assert each["rho"][1][2, 1] == 105 and each["rho/1"][0].tolist() == [100, 101] and each["time"].shape == (4,)
     assert pickle.loads(pickle.dumps(padded.part(1)))[0].tolist() == [100, 101, None]
     for wrong in ("padded", ["pad", "each"]):
         with pytest.raises(ValueError):
-            trilith.open(meshes, files=wrong)
+            trilith.open_set(meshes, files=wrong)
 
 
 def test_a_condition_chooses_files(meshes):
-    f = trilith.open(meshes, where="time > 0.5 and nx == 4")
+    f = trilith.open_set(meshes, where="time > 0.5 and nx == 4")
     assert f["cycle"][:].tolist() == [20, 30] and f["rho"][:, 0, 0].tolist() == [200, 300]
     assert pickle.loads(pickle.dumps(f["rho"]))[:, 0, 0].tolist() == [200, 300]
     for wrong, why in [("tim > 1", 'did you mean "time"'), ("time > 9", "none of the 4 files"), ("time >", "a value")]:
         with pytest.raises(ValueError, match=why):
-            trilith.open(meshes, where=wrong)
+            trilith.open_set(meshes, where=wrong)
 
 
 def test_a_file_set_in_xarray_has_names_and_coordinates(meshes):
@@ -512,7 +512,7 @@ def test_documentation_and_units_are_seen(tmp_path):
     )
     layout.write(tmp_path / "d.bd", N=2, te=np.ones(2), s=np.zeros(2, [("x", "f8")]), t=np.ones((1, 2)))
     layout.catalog([tmp_path / "d.bd"], tmp_path / "c.bd")
-    with trilith.open(tmp_path / "d.bd") as f, trilith.open(tmp_path / "c.bd") as family:
+    with trilith.open(tmp_path / "d.bd") as f, trilith.open_set(tmp_path / "c.bd") as family:
         for te in (f["te"], family["te"]):
             assert (te.doc, te.unit) == ("(eV) temperature", "eV")
         assert (f["t"].doc, f["t"].unit) == ("history", "ns") and (f["s.x"].doc, f["s.x"].unit) == ("where", "um")
@@ -533,7 +533,7 @@ def test_a_raw_family_needs_its_byteorder_once(tmp_path):
     with pytest.raises(ValueError, match="E403"):
         layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd")
     layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd", byteorder="little")
-    assert trilith.open(tmp_path / "c.bd")["x"][:].tolist() == [[1]]
+    assert trilith.open_set(tmp_path / "c.bd")["x"][:].tolist() == [[1]]
 
 
 PARTICLE = np.dtype([("w", "<f8"), ("id", "<i8"), ("v", "<f4", (3,)), ("kind", "S4")])
@@ -579,7 +579,7 @@ def test_padding_in_xarray_is_masked_and_changes_no_identifier(tmp_path, chunks)
     stored = xarray.open_dataset(catalog, engine="trilith", files="pad", chunks=chunks, mask_and_scale=False)
     assert stored.id.dtype == "i8" and stored.id.values[0].tolist() == [2**53 + 1] * 3
     with pytest.raises(NotImplementedError, match="masked array of records"):
-        trilith.open(catalog, files="pad")["p"].to_xarray()
+        trilith.open_set(catalog, files="pad")["p"].to_xarray()
 
 
 def test_padding_keeps_its_mask_on_other_ways(tmp_path):
@@ -587,7 +587,7 @@ def test_padding_keeps_its_mask_on_other_ways(tmp_path):
     pytest.importorskip("dask.array")
     store = pytest.importorskip("trilith.zarr")
     catalog = particles(tmp_path / "d", (3, 1, 0, 2))
-    f = trilith.open(catalog, files="pad")
+    f = trilith.open_set(catalog, files="pad")
     for name in ("p", "id", "small"):
         whole, lazy = f[name][...], f[name].to_dask(chunks=2).compute()
         for found in (whole, lazy, np.asanyarray(f[name])):
@@ -605,17 +605,17 @@ def test_padding_keeps_its_mask_on_other_ways(tmp_path):
 def test_a_file_without_particles_has_its_own_shape(tmp_path, counts):
     """First tier."""
     catalog = particles(tmp_path / "d", counts)
-    each = trilith.open(catalog, files="each")
+    each = trilith.open_set(catalog, files="each")
     for name, more in (("p", ()), ("id", ()), ("x", (3,)), ("small", ())):
         assert [np.asarray(one).shape for one in each[name]] == [(count, *more) for count in counts], name
         assert np.concatenate([np.asarray(one) for one in each[name]]).shape == (sum(counts), *more)
         assert each.omitted(name) == []
-    padded = trilith.open(catalog, files="pad")
+    padded = trilith.open_set(catalog, files="pad")
     for name in ("id", "x"):
         mask = np.ma.getmaskarray(padded[name][...])
         assert padded[name].shape[:2] == (3, 2) and (~mask).reshape(3, 2, -1)[:, :, 0].sum(1).tolist() == list(counts), name
-    assert trilith.open(catalog, files="along=n")["id"][...].tolist() == [2**53 + 1] * sum(counts)
-    f = trilith.open(catalog)
+    assert trilith.open_set(catalog, files="along=n")["id"][...].tolist() == [2**53 + 1] * sum(counts)
+    f = trilith.open_set(catalog)
     if len(set(counts) - {0}) == 1:
         # A file that omits an item is masked, and named.
         with pytest.warns(UserWarning, match="1 file omits /id and is masked: f[01].dat"):
@@ -636,12 +636,12 @@ def test_files_are_in_natural_order(tmp_path):
     paths = sorted(folder.glob("*.dat"))
     for files in (str(folder / "*.dat"), folder, paths):
         layout.catalog(files, folder / "c.bd")
-        assert trilith.open(folder / "c.bd")["x"][:, 0].tolist() == right, files
+        assert trilith.open_set(folder / "c.bd")["x"][:, 0].tolist() == right, files
     chosen = [paths[n] for n in (3, 0, 2)]
     layout.catalog(chosen, folder / "c.bd")
-    assert trilith.open(folder / "c.bd").files == [path.name for path in chosen]
+    assert trilith.open_set(folder / "c.bd").files == [path.name for path in chosen]
     layout.catalog(paths, folder / "c.bd", add=True)
-    assert trilith.open(folder / "c.bd").files[:3] == [path.name for path in chosen]
+    assert trilith.open_set(folder / "c.bd").files[:3] == [path.name for path in chosen]
     pytest.importorskip("xarray")
     for number in (1, 2, 10):
         trilith.write(folder / f"r{number}.asdf", {"x": np.array([number])})
@@ -652,13 +652,13 @@ def test_files_are_in_natural_order(tmp_path):
 def test_a_catalog_is_verified_with_its_files(tmp_path):
     """First tier."""
     catalog = particles(tmp_path / "d", (3, 1, 2, 2))
-    assert trilith.open(catalog).verify() == [] and trilith.open(catalog).verify(deep=True) == []
+    assert trilith.open_set(catalog).verify() == [] and trilith.open_set(catalog).verify(deep=True) == []
     files = [catalog.parent / f"f{n}.dat" for n in range(4)]
     files[0].write_bytes(files[0].read_bytes()[:-1])
     files[1].write_bytes(files[1].read_bytes()[:12])
     files[2].write_bytes(np.int64(1).tobytes() + files[2].read_bytes()[8:])
     for deep in (False, True):
-        found = trilith.open(catalog).verify(deep=deep)
+        found = trilith.open_set(catalog).verify(deep=deep)
         assert all(any(name in line for line in found) for name in ("f0.dat", "f1.dat", "f2.dat")), found
         assert not any("f3.dat" in line for line in found)
     with pytest.raises(ValueError, match="f0.dat: it has .*; f1.dat: "):

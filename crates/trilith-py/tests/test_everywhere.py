@@ -50,7 +50,7 @@ def path(tmp_path):
 def stored(path):
     """The stored bytes of the blocks, each under where its array is."""
     with trilith.open(path) as f:
-        tree, _ = f._tagged(TaggedDict, TaggedList, TaggedString)
+        tree, _ = trilith._trilith._AsdfBridge(f).tagged(TaggedDict, TaggedList, TaggedString)
         blocks, found = f.info()["blocks"], {}
         data = path.read_bytes()
         for name in f:

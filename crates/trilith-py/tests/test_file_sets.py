@@ -72,7 +72,7 @@ def test_choice_of_files(dumps):
     with pytest.raises(ValueError, match="catalog"):
         trilith.open_set(path.parent / "dump_0.dat", layout=LAYOUT)
     # The catalog as the file that it is.
-    names = trilith.open(path, family=False).tree["files"][...].astype(str)
+    names = trilith.open(path).tree["files"][...].astype(str)
     assert names.tolist() == [f"dump_{number}.dat" for number in range(4)]
 
 

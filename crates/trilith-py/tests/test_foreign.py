@@ -138,7 +138,7 @@ def test_what_h5py_wrote(tmp_path):
         assert ours.plain.dims == ("dim_0",) and ours.plain.attrs["units"] == "m"
         np.testing.assert_array_equal(ours.plain, [0, 1])
     file = trilith.open(path)
-    assert file.attributes == {"title": "all"} and file["plain"].attributes["range"].tolist() == [1, 2]
+    assert file.attrs == {"title": "all"} and file["plain"].attributes["range"].tolist() == [1, 2]
     assert file["plain"].unit == "m" and set(file["named"].attrs) == {"DIMENSION_LABELS"}
     assert file["named"].to_xarray().dims == ("dim_0", "x") and file["plain"].to_xarray().attrs["units"] == "m"
 
@@ -352,7 +352,7 @@ def test_text_of_no_declared_encoding_in_python(tmp_path):
         with trilith.open(tmp_path / name) as file:
             assert file["data"][...].tolist() == texts and file["data"][1:3].tolist() == texts[1:3], name
         # Stored elements are the bytes.
-        with trilith.open(tmp_path / name, stored=True) as file:
+        with trilith.open(tmp_path / name, physical=False) as file:
             assert file["data"].dtype == array.dtype and file["data"][...].tolist() == array.tolist(), name
     with trilith.open(tmp_path / "a.h5") as file:
         assert file["variable"][...].tolist() == texts and file["one"][...].item() == texts[1]
@@ -407,7 +407,7 @@ def test_declared_encoding(tmp_path, kind, encoding):
         made.setncattr("_Encoding", encoding)
     theirs, ours = both(path)
     xarray.testing.assert_identical(ours, theirs)
-    with trilith.open(path) as file, trilith.open(path, stored=True) as stored:
+    with trilith.open(path) as file, trilith.open(path, physical=False) as stored:
         found = file["text"][...]
         assert (found.astype(str) if found.dtype.kind == "S" else found).tolist() == texts
         assert stored["text"][...].tolist() == [text.encode(encoding) for text in texts]
@@ -539,8 +539,8 @@ def test_numbers_of_64_bits_without_a_sign(tmp_path, kind):
     found = referred(path, tmp_path)
     xarray.testing.assert_equal(found.fill, next(both(path)).fill)
     assert trilith.zarr.open(path)["fill"].attrs["_FillValue"] == most
-    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours, trilith.open(path, stored=True) as stored:
-        assert ours.attributes["largest"] == most
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours, trilith.open(path, physical=False) as stored:
+        assert ours.attrs["largest"] == most
         for name, attributes in said.items():
             assert ours[name].masked().tolist() == theirs[name][:].tolist(), name
             for key, value in attributes.items():
@@ -846,7 +846,7 @@ def test_scale_and_offset_of_geotiff(tmp_path):
             if how == "pixel":
                 wanted, stored = np.moveaxis(wanted, 0, -1), np.moveaxis(data, 0, -1)
             np.testing.assert_allclose(np.ma.filled(trilith.open(path)["image"][...], np.nan), wanted)
-            np.testing.assert_array_equal(trilith.open(path, stored=True)["image"][...], stored)
+            np.testing.assert_array_equal(trilith.open(path, physical=False)["image"][...], stored)
             ours = xarray.open_dataset(path, engine="trilith")["image"]
             np.testing.assert_allclose(ours.values, wanted)
             np.testing.assert_allclose(ours[1, 1:, ::2].values, wanted[1, 1:, ::2])
@@ -934,7 +934,7 @@ def test_masks_and_smaller_versions_of_tiff_in_xarray(tmp_path):
         found = trilith.open(path)["page0"][...]
         np.testing.assert_array_equal(np.ma.getmaskarray(found), wanted.mask)
         np.testing.assert_array_equal(found.filled(0), wanted.filled(0))
-        assert not np.ma.isMaskedArray(trilith.open(path, stored=True)["page0"][...])
+        assert not np.ma.isMaskedArray(trilith.open(path, physical=False)["page0"][...])
         (ours,) = xarray.open_dataset(path, engine="trilith").data_vars.values()
         values = wanted.astype("f4").filled(np.nan)
         np.testing.assert_array_equal(ours.values, values)
@@ -992,14 +992,14 @@ def test_hdf5_references_and_dates(tmp_path):
         file["x"].attrs["r"], file["x"].attrs["region"] = file["g"].ref, file["x"].regionref[1, :2]
     np.save(tmp_path / "d.npy", dates)
     for stored in False, True:
-        with trilith.open(tmp_path / "x.h5", stored=stored) as file:
+        with trilith.open(tmp_path / "x.h5", physical=not stored) as file:
             assert file["cells"][...].tolist() == [["/x", "/g/y", ""]]
             assert file[str(file["cells"][0, 1])][...] == 1
             assert file["regions"][...].tolist() == ["/x[1:2,0:2]"]
             assert file["rows"][...].tolist() == [(b"/g", 3), (b"/x", 4)]
             assert file["lists"][1][0][...].tolist() == [1, 2, 3] and len(file["lists"]) == 2
             assert (file["x"].attrs["r"], file["x"].attrs["region"]) == ("/g", "/x[1:2,0:2]")
-            with trilith.open(tmp_path / "d.npy", stored=stored) as other:
+            with trilith.open(tmp_path / "d.npy", physical=not stored) as other:
                 np.testing.assert_array_equal(file["dates"][...], other["data"][...])
                 assert file["dates"].attrs["numpy_dtype"] == other["data"].attrs["numpy_dtype"] == "<M8[ns]"
 

@@ -95,9 +95,9 @@ def test_history_rename_and_write_to(path, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     before = path.read_bytes()
     with trilith.open(path) as f:
-        assert f.history == [] and f.mode == "rw"
-        f.add_history_entry("flat-fielded")
-        f.add_history_entry("flagged")
+        assert f.asdf.history == [] and f.mode == "rw"
+        f.asdf.add_history_entry("flat-fielded")
+        f.asdf.add_history_entry("flagged")
         f.rename("/roman/meta/filter", "band")
         f["n"] = 1
         f.write_to(tmp_path / "copy.asdf")
@@ -106,11 +106,11 @@ def test_history_rename_and_write_to(path, tmp_path, monkeypatch):
         assert path.read_bytes() == before, "the file itself stays"
         for other in (tmp_path / "copy.asdf", out.getvalue()):
             copied = trilith.open(other)
-            assert [entry["description"] for entry in copied.history] == ["flat-fielded", "flagged"]
-            assert str(copied.history[0]["time"]) == "1970-01-01 00:00:00" and copied["n"] == 1
+            assert [entry["description"] for entry in copied.asdf.history] == ["flat-fielded", "flagged"]
+            assert str(copied.asdf.history[0]["time"]) == "1970-01-01 00:00:00" and copied["n"] == 1
             assert list(copied["roman/meta"]) == ["exposure", "band", "a/b"] and copied.verify(deep=True) == []
         f.update()
-        assert f["roman/meta/band"] == "F106" and len(f.history) == 2
+        assert f["roman/meta/band"] == "F106" and len(f.asdf.history) == 2
         with pytest.raises(KeyError):
             f.rename("/roman/meta/nothing", "x")
         (tmp_path / "link.asdf").symlink_to(path)

@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import datetime
+import inspect
 import io
 import math
 import os
@@ -609,7 +610,7 @@ def test_info_digest_and_verify(tmp_path):
     trilith.write(path, {"a": image, "m": np.ma.array([1, 2], mask=[0, 1])}, codec="zlib")
     f = trilith.open(path)
     info = f.info()
-    assert info["standard"] == f.standard == "1.6.0" and info["generation"] == f.generation == "asdf-1.x"
+    assert info["standard"] == f.asdf.standard == "1.6.0" and info["generation"] == f.format == "asdf-1.x"
     assert info["size"] == path.stat().st_size and [b["codec"] for b in info["blocks"]] == ["zlib"] * 3
     assert info["blocks"][0]["decoded"] == 8000
     sums = f.digest()
@@ -766,3 +767,44 @@ def test_errors_name_file_once(tmp_path):
     with pytest.raises(IsADirectoryError) as caught:
         trilith.open(tmp_path)
     assert caught.value.filename == str(tmp_path)
+
+
+def test_open_has_seven_parameters(tmp_path):
+    names = list(inspect.signature(trilith.open).parameters)
+    assert names == ["source", "memmap", "layout", "byteorder", "allow", "storage_options", "physical"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mode'"):
+        trilith.open(trilith.dumps({"a": 1}), mode="r")
+
+
+def test_options_of_servers_are_storage_options(tmp_path):
+    trilith.write(tmp_path / "x.asdf", {"a": [1, 2]})
+    options = {"timeout": 5, "in_flight": 2, "anon": True}
+    trilith.open(tmp_path / "x.asdf", storage_options=options)
+    trilith.convert(tmp_path / "x.asdf", tmp_path / "y.asdf", storage_options=options)
+    assert trilith.table(tmp_path / "x.asdf", {"a": "/a/0"}, storage_options=options)["a"] == [1]
+    with pytest.raises(ValueError, match="storage option \"nothing\""):
+        trilith.open(tmp_path / "x.asdf", storage_options={"nothing": 1})
+    for function, arguments in [
+        (trilith.open, (tmp_path / "x.asdf",)),
+        (trilith.convert, (tmp_path / "x.asdf", tmp_path / "z.asdf")),
+        (trilith.table, (tmp_path / "x.asdf", {"a": "/a/0"})),
+        (trilith.covering, (tmp_path / "x.asdf", 0.0, 0.0)),
+    ]:
+        with pytest.warns(DeprecationWarning, match=f"argument remote of trilith.{function.__name__} .*storage_options"):
+            function(*arguments, remote={"timeout": 5})
+        with pytest.raises(TypeError, match="unexpected keyword argument 'remotes'"):
+            function(*arguments, remotes={})
+
+
+def test_members_of_earlier_versions_warn():
+    f = trilith.open(trilith.dumps({"a": np.arange(100.0)}))
+    for name, now in [("text", f.asdf.text), ("standard", f.asdf.standard), ("history", f.asdf.history), ("attributes", f.attrs)]:
+        with pytest.warns(DeprecationWarning, match=f"File.{name} is File"):
+            assert getattr(f, name) == now
+        assert name not in dir(f)
+    with pytest.warns(DeprecationWarning, match="File.generation is File.format"):
+        assert f.generation == f.format == "asdf-1.x"
+    with pytest.warns(DeprecationWarning, match="File.block is File.asdf.block"):
+        assert f.block(0).nbytes == f.asdf.block(0).nbytes
+    with pytest.raises(AttributeError, match="nothing"):
+        f.nothing

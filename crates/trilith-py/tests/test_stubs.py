@@ -51,6 +51,8 @@ def test_the_classes_have_the_methods_of_the_stub():
         native = set(vars(getattr(_trilith, name))) - INHERITED | (stub & set(dir(getattr(_trilith, name))))
         # A slot of C until Python 3.12, and under that condition in the stub.
         native.discard("__buffer__")
+        # It finds the names of earlier versions alone, which type checkers refuse.
+        native.discard("__getattr__")
         if name.endswith("Error"):
             native = set()
         assert stub == native, name
@@ -112,7 +114,7 @@ with trilith.open("a.asdf") as f:
     part: trilith.Array = a.part((slice(1, 3), ..., 0))
     f["x"] = 1
     f.rename("/x", "y")
-    for entry in f.history:
+    for entry in f.asdf.history if f.asdf else []:
         print(entry["description"])
     f.write_to("b.asdf")
     first: str | None = f.visititems(lambda path, value: path if value == 1 else None)

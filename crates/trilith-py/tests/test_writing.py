@@ -166,7 +166,7 @@ def test_options(tmp_path):
     plain, packed = trilith.dumps({"a": image}), trilith.dumps({"a": image}, codec="zlib", level=9)
     assert len(packed) < 1000 < len(plain)
     assert all(block["checksum"] is None for block in back({"a": image}, checksums=False).info()["blocks"])
-    assert back({"a": image}, version="1.5.0").standard == "1.5.0"
+    assert back({"a": image}, version="1.5.0").asdf.standard == "1.5.0"
     small, large = np.arange(3), np.arange(30)
     for inline, blocks in ((None, 2), (10, 1), (True, 0), (False, 2)):
         f = back({"small": small, "large": large, "masked": np.ma.array([1, 2], mask=[0, 1])}, inline=inline)
@@ -237,7 +237,7 @@ def test_editing_keeps_what_python_asdf_loses(tmp_path):
     path = tmp_path / "a.asdf"
     trilith.write(path, {"zeta": np.ma.array([1, 2, 3], mask=[0, 1, 0]), "alpha": 1})
     with trilith.open(path) as f:
-        old, copy = f.text, tmp_path / "b.asdf"
+        old, copy = f.asdf.text, tmp_path / "b.asdf"
     new = old.replace("alpha: 1", "# why alpha is one\nalpha: 1 # for now")
     copy.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
 
@@ -245,8 +245,8 @@ def test_editing_keeps_what_python_asdf_loses(tmp_path):
         f.set("/alpha", 2)
         f.update()
     with trilith.open(copy) as f:
-        assert "# why alpha is one\nalpha: 2 # for now" in f.text
-        assert f.text.index("zeta:") < f.text.index("alpha:")
+        assert "# why alpha is one\nalpha: 2 # for now" in f.asdf.text
+        assert f.asdf.text.index("zeta:") < f.asdf.text.index("alpha:")
         assert f["zeta"][...].mask.tolist() == [False, True, False]
         assert f.verify(deep=True) == []
 
@@ -255,8 +255,8 @@ def test_editing_keeps_what_python_asdf_loses(tmp_path):
         af["alpha"] = 3
         af.write_to(theirs)
     with trilith.open(theirs) as f:
-        assert "#" not in f.text.split("---", 1)[1]
-        assert f.text.index("alpha:") < f.text.index("zeta:")
+        assert "#" not in f.asdf.text.split("---", 1)[1]
+        assert f.asdf.text.index("alpha:") < f.asdf.text.index("zeta:")
         assert f["zeta"].mask is None, "asdf keeps masks now: say so in the documentation"
 
 
@@ -523,12 +523,12 @@ def test_comments_key_order_and_masks_are_kept_where_asdf_loses_them(tmp_path):
         af["added"] = 1
         af.write_to(out)
     theirs = trilith.open(out)
-    assert "measured" not in theirs.text and theirs["data"].mask is None and theirs.text.index("alpha") < theirs.text.index("zeta")
+    assert "measured" not in theirs.asdf.text and theirs["data"].mask is None and theirs.asdf.text.index("alpha") < theirs.asdf.text.index("zeta")
     for in_place in (True, False):
         with trilith.open(path) as f:
             f["added"] = np.arange(4)
             f.update(in_place=in_place)
-            assert "zeta: 1  # measured twice\nalpha: {d: 1, c: 2}\n# the mask matters\n" in f.text
+            assert "zeta: 1  # measured twice\nalpha: {d: 1, c: 2}\n# the mask matters\n" in f.asdf.text
             assert list(f)[:3] == ["zeta", "alpha", "data"] and f["data"].mask == 2
             assert f["data"].masked().tolist() == [1, None, 3] and f["added"][3] == 3
 

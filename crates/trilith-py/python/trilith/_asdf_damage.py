@@ -31,7 +31,7 @@ def _check_of(manager, base):
     if block is not None:
         # Memory that a program lent is what was written, however the file is now.
         file, number = block.place
-        return None if block.is_lent() or file is None or file.closed else lambda: file._check_block(number)
+        return None if block.is_lent() or file is None or file.closed else lambda: _trilith._AsdfBridge(file).check_block(number)
     block = mapped(base)
     if block is not None:
         return block.check
@@ -55,7 +55,7 @@ def _own(manager, number, block):
         if source is None:
             return None
         file = _trilith.open(source)
-    return lambda: file._check_block(number)
+    return lambda: _trilith._AsdfBridge(file).check_block(number)
 
 
 def _external(manager, uri):
@@ -64,4 +64,4 @@ def _external(manager, uri):
     if parsed.scheme != "file":
         return None
     path = pathlib.Path(urllib.request.url2pathname(parsed.path))
-    return lambda: _trilith.open(path)._check_block(0)
+    return lambda: _trilith._AsdfBridge(_trilith.open(path)).check_block(0)

@@ -112,7 +112,7 @@ class Block(ReadBlock):
             fd = self._fd()
             if self._file is None or fd is None or fd.is_closed():
                 raise OSError("Attempt to load block from closed file")
-            self._bytes = self._file.block(self.number)
+            self._bytes = self._file.asdf.block(self.number)
             self._cached_data = numpy.empty(self._bytes.shape, "u1")
             self._missing = set(range(-(-self._cached_data.size // _PIECE)))
             _MEMORY[id(self._cached_data)] = self
@@ -124,7 +124,7 @@ class Block(ReadBlock):
             if not self._missing or start >= stop:
                 return
             if self._bytes is None:
-                self._bytes = self._file.block(self.number)
+                self._bytes = self._file.asdf.block(self.number)
             if self.label not in (b"", b"lz4"):
                 # Other codecs have no pieces that can be relied on.
                 start, stop = 0, self._cached_data.size
@@ -146,8 +146,8 @@ class Block(ReadBlock):
             return True
         with self.lock:
             if not self._missing:
-                return self._file._same(self.number, self._cached_data)
-            stored, size = self._file.block(self.number), self._cached_data.size
+                return _trilith._AsdfBridge(self._file).is_same(self.number, self._cached_data)
+            stored, size = self._file.asdf.block(self.number), self._cached_data.size
             for piece in range(-(-size // _PIECE)):
                 part = slice(piece * _PIECE, min((piece + 1) * _PIECE, size))
                 if piece not in self._missing and not (stored.part(part).read() == self._cached_data[part]).all():
@@ -174,7 +174,7 @@ class Mapped(ReadBlock):
             fd = self._fd()
             if fd is not None and fd.writable():
                 try:
-                    self._file._check_block(self.number)
+                    _trilith._AsdfBridge(self._file).check_block(self.number)
                 except ValueError as error:
                     self._damage = error
                 self._file = None
@@ -185,7 +185,7 @@ class Mapped(ReadBlock):
         if self._damage is not None:
             raise self._damage
         if self._file is not None and not self._file.closed:
-            self._file._check_block(self.number)
+            _trilith._AsdfBridge(self._file).check_block(self.number)
 
 
 # Which block some memory belongs to.
@@ -234,11 +234,11 @@ def _read(generic, lazy_load, memmap, validate_checksums):
             return None, "it is neither a local file nor a file object that is only read"
         try:
             file = _trilith.open(source)
-            if file.generation != "asdf-1.x" or file._tree_offset != position:
+            if file.format != "asdf-1.x" or _trilith._AsdfBridge(file).tree_offset != position:
                 return None, "it is no file of a standard 1.x, or does not begin where it was opened"
             if file.warnings:
                 return None, "what is wrong with it, asdf says in its own words"
-            found = file._tagged(TaggedDict, TaggedList, TaggedString)
+            found = _trilith._AsdfBridge(file).tagged(TaggedDict, TaggedList, TaggedString)
         except (ValueError, NotImplementedError):
             return None, "what is wrong with it, asdf says in its own words"
         if found is None or not isinstance(found[0], dict):

@@ -158,7 +158,7 @@ def _update(self, *args, **kwargs):
 def _refuse_chunks(file):
     """Refuses a file with arrays in chunks where no extension knows them: their blocks would be dropped."""
     origin = getattr(file._blocks, "_trilith", None)
-    if origin is None or origin.closed or "chunk_block_map" not in origin.text:
+    if origin is None or origin.closed or "chunk_block_map" not in origin.asdf.text:
         return
     todo, seen = [file._tree], set()
     while todo:
@@ -360,13 +360,13 @@ def _text(file):
         )
     except yaml.representer.RepresenterError as error:
         raise Left("what cannot be written, asdf says in its own words") from error
-    return text if origin is None else _kept(origin.text, text)
+    return text if origin is None else _kept(origin.asdf.text, text)
 
 
 def _changed_text(origin, tagged):
     """As `_kept`, without PyYAML; None where only that prints the tree."""
     try:
-        return origin._toward(tagged, (TaggedDict, TaggedList, TaggedString))
+        return _trilith._AsdfBridge(origin).merge_tagged(tagged, (TaggedDict, TaggedList, TaggedString))
     except (ValueError, TypeError, NotImplementedError):
         # What asdf takes for a tag or an order of keys may be of other types.
         return None
@@ -473,7 +473,7 @@ def _updated(file, origin, options):
         with _configured(file, options):
             _possible(file, options["pad_blocks"])
             in_place = options["include_block_index"] and options["write_checksums"]
-            changed = _changed(file, origin) if in_place and file.version_string == origin.standard else None
+            changed = _changed(file, origin) if in_place and file.version_string == origin.asdf.standard else None
             if changed is None:
                 changed = _replaced(file, path, options)
         done = True
@@ -501,7 +501,7 @@ def _changed(file, origin):
             return None
         contents = [_content(writing, block) for block in added]
         with _or_left():
-            in_place, numbers = origin._become(text, contents)
+            in_place, numbers = _trilith._AsdfBridge(origin).become_parts(text, contents)
         return in_place, dict(_numbered(numbers, [*blocks, *(_memory(block) for block in added)]))
 
 
@@ -542,7 +542,7 @@ def _moved(file, path, in_place, contents):
         manager._trilith = _trilith.open(path)
     origin = manager._trilith
     made = ReadBlocks()
-    for number, header in enumerate(origin._headers() or []):
+    for number, header in enumerate(_trilith._AsdfBridge(origin).block_headers() or []):
         content = contents.get(number)
         if isinstance(content, Block) and content not in made.data:
             content.move(origin, number, *header, file._fd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-from ._trilith import File, Layout, _open
+from ._trilith import FileSet, Layout, _open
 
 
 #: Arguments of `open_set` that `open` does not have, and the name that the layout of the files had before.
@@ -34,7 +34,7 @@ def open_set(
     shape: str | list[str] = "error",
     raw: bool = False,
     **options: Any,
-) -> File:
+) -> FileSet:
     """Opens the files that a catalog lists as one: each item is one array, whose first axis counts the files.
 
     Nothing but the catalog is read. A slice of an array opens only the files that hold it.
@@ -60,7 +60,7 @@ def open_set(
 
     Returns
     -------
-    File
+    FileSet
 
     Raises
     ------

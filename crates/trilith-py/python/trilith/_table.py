@@ -6,6 +6,7 @@ import warnings
 from collections import abc
 from typing import Any, Literal
 
+from . import _deprecated
 from ._sky import SkyFrameName, degrees
 from ._trilith import Layout, _table
 
@@ -24,9 +25,9 @@ def table(
     layout: Layout | str | os.PathLike[str] | None = None,
     byteorder: str | None = None,
     allow: abc.Iterable[str] = (),
-    remote: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
+    **deprecated: Any,
 ) -> "Table":
     """Returns values of many files as one table: a row for each file, a column for each path.
 
@@ -59,7 +60,7 @@ def table(
         Names of columns, with commas between them; `name:desc` puts the greatest first.
     hidden : bool
         Take hidden files in folders, too.
-    layout, byteorder, allow, remote, storage_options
+    layout, byteorder, allow, storage_options
         As in `open`.
     errors : {"warn", "raise"}
         "raise" raises the exception of the first file that cannot be read.
@@ -85,6 +86,7 @@ def table(
     >>> found["exposure"], found["band"], found.names
     ([139.8, 60.0], ['F158', 'F158'], ['file', 'exposure', 'band'])
     """
+    storage_options = _deprecated.merge_remote("table", storage_options, deprecated)
     if errors not in ("warn", "raise"):
         raise ValueError(f'errors is "warn" or "raise", not {errors!r}')
     if not isinstance(columns, abc.Mapping):
@@ -92,7 +94,7 @@ def table(
     names = [os.fsdecode(files)] if isinstance(files, (str, bytes, os.PathLike)) else [os.fsdecode(name) for name in files]
     places = [(str(name), str(place)) for name, place in columns.items()]
     position, sky_frame = (None, sky_frame) if covers is None else _cone(covers, sky_frame)
-    found = _table(names, places, where, position, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, list(allow), remote, storage_options)
+    found = _table(names, places, where, position, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, list(allow), storage_options)
     made = Table(*found[:4])
     if made.errors and errors == "raise":
         name, error = next(iter(made.errors.items()))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy
 
+from . import _deprecated
 from ._sky import SkyFrameName, degrees
 from ._trilith import Array, File, Layout, _cutout, _wcs_at, _wcs_of_array
 from ._trilith import open as _open
@@ -607,9 +608,9 @@ def covering(
     layout: Layout | str | os.PathLike[str] | None = None,
     byteorder: str | None = None,
     allow: abc.Iterable[str] = (),
-    remote: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
     errors: Literal["warn", "raise"] = "warn",
+    **deprecated: Any,
 ) -> list[str]:
     """Returns the files with an image that holds a position on the sky.
 
@@ -623,7 +624,7 @@ def covering(
         The position in degrees. A SkyCoord takes the place of both.
     radius : float
         Images within this angle of the position count, too. In degrees.
-    sky_frame, wcs_key, hidden, layout, byteorder, allow, remote, storage_options, errors
+    sky_frame, wcs_key, hidden, layout, byteorder, allow, storage_options, errors
         As in `trilith.table`.
 
     Returns
@@ -650,8 +651,8 @@ def covering(
     """
     from ._table import table
 
-    options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow, "remote": remote}
-    options["storage_options"] = storage_options
+    options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow}
+    options["storage_options"] = _deprecated.merge_remote("covering", storage_options, deprecated)
     options |= {"sky_frame": sky_frame, "wcs_key": wcs_key}
     position = (lon,) if lat is None else (lon, lat)
     return list(table(files, {}, covers=(*position, radius), errors=errors, **options)["file"])

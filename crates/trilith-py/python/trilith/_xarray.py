@@ -14,7 +14,7 @@ from ._file_sets import _SETS, opened
 from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed
 
 #: Arguments of `trilith.open` and `trilith.open_set`.
-_OPENING = ("layout", "byteorder", *_SETS)
+_OPENING = ("memmap", "layout", "byteorder", "allow", "storage_options", *_SETS)
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
 

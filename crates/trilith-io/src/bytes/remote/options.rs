@@ -223,7 +223,8 @@ impl RemoteOptions {
 
     /// Sets one option by the name that fsspec uses: `anon`, `key`, `secret`, `token`, `endpoint_url`, `region_name`,
     /// `profile`, `requester_pays` (s3fs), `token`, `project`, `requester_pays` (gcsfs), `account_name`, `account_key`,
-    /// `sas_token`, `connection_string` (adlfs). These options go before the environment.
+    /// `sas_token`, `connection_string` (adlfs), or by a name of [`RemoteOptions::set`], with `_` or `-`. These options go before
+    /// the environment.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name or the value is unknown.
@@ -243,12 +244,19 @@ impl RemoteOptions {
             "account_name" => self.store.account = text,
             "profile" | "project" => self.set(&format!("{name}={value}"))?,
             "requester_pays" => self.set(&format!("requester-pays={}", value.to_ascii_lowercase()))?,
-            _ => return Err(Error::unknown("storage option", name, Self::STORAGE_OPTION_NAMES.iter().copied())),
+            _ => {
+                let own = name.replace('_', "-");
+                if !Self::OPTION_NAMES.contains(&own.as_str()) {
+                    let known = Self::STORAGE_OPTION_NAMES.iter().chain(Self::OPTION_NAMES);
+                    return Err(Error::unknown("storage option", name, known.copied()));
+                }
+                self.set(&format!("{own}={value}"))?;
+            }
         }
         Ok(())
     }
 
-    /// The names that [`RemoteOptions::from_storage_options`] accepts.
+    /// The names that [`RemoteOptions::from_storage_options`] accepts besides those of [`RemoteOptions::set`].
     pub const STORAGE_OPTION_NAMES: &'static [&'static str] = &[
         "anon",
         "key",
