@@ -72,9 +72,13 @@ fn rejoin_words(words: Vec<String>) -> (Vec<String>, String) {
                 is_open = true;
             }
             Some(last) if is_sign || is_open => {
+                // Readline replaces the `@` with the word after it.
+                if word == "@" {
+                    kept.clone_from(last);
+                }
                 last.push_str(&word);
                 is_open = is_sign;
-                if is_sign {
+                if word == "=" {
                     kept.clone_from(last);
                 }
             }
@@ -273,7 +277,8 @@ mod tests {
             assert_eq!(words(line), ["<files>"], "{line}");
         }
         assert!(words("set x --").contains(&"--in-place".to_owned()));
-        assert!(!words("set x --").contains(&"--byteorder".to_owned()));
+        // A raw file is read under a layout.
+        assert!(words("set x --").contains(&"--byteorder".to_owned()) && !words("rm x --").contains(&"--byteorder".to_owned()));
         assert_eq!(words("nothing like that"), ["<files>"]);
     }
 
@@ -287,7 +292,7 @@ mod tests {
         assert_eq!(cut("--codec = lz"), is("--codec lz", ""));
         assert_eq!(cut("--codec ="), is("--codec ", ""));
         assert_eq!(cut("--limit depth"), is("--limit depth", ""));
-        assert_eq!(cut("x#/a @ un"), is("x#/a@un", "x#/a@"));
-        assert_eq!(cut("-c g = /a @"), is("-c g=/a@", "g=/a@"));
+        assert_eq!(cut("x#/a @ un"), is("x#/a@un", "x#/a"));
+        assert_eq!(cut("-c g = /a @"), is("-c g=/a@", "g=/a"));
     }
 }

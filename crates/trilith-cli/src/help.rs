@@ -13,6 +13,8 @@ use crate::possible_values;
 
 /// Options that only files under a Dudley layout or of its kind need.
 const DUDLEY_OPTIONS: &[&str] = &["under", "stream_order"];
+/// Options for the catalog of a file set.
+const FILE_SET_OPTIONS: &[&str] = &["of_catalog", "condition"];
 /// Options about how files are opened.
 const OPEN_OPTIONS: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
 /// Options that select input files.
@@ -177,7 +179,7 @@ fn with_whole_about(command: Command) -> Command {
 
 /// Returns `true` if an option is only for files with a Dudley layout.
 fn is_dudley_option(arg: &Arg) -> bool {
-    ["under", "stream_order", "of_catalog", "condition"].contains(&arg.get_id().as_str())
+    [DUDLEY_OPTIONS, FILE_SET_OPTIONS].concat().contains(&arg.get_id().as_str())
 }
 
 /// The name of an option as it is typed.
@@ -278,8 +280,8 @@ fn is_unsupported_option(path: &str, id: &str) -> bool {
     let first = path.split(' ').next().unwrap_or(path);
     match first {
         "completions" | "man" | "tour" => OPEN_OPTIONS.contains(&id),
-        "set" | "insert" | "rm" | "mv" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode"
-        | "describe" | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id),
+        "insert" | "rm" | "mv" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode" | "describe"
+        | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id),
         _ => false,
     }
 }

@@ -65,3 +65,46 @@ fn tables_and_trees_fill_terminal_width() {
     let text = String::from_utf8_lossy(&run(piped, None).stdout).into_owned();
     assert!(text.contains(&word) && text.contains(long.trim()) && !text.contains('…'), "{text}");
 }
+
+/// Commands whose text for people is recorded in `terminal/`, with files that an earlier version wrote.
+const COMMANDS: &[(&str, &str)] = &[
+    ("tree-hdf5", "tree run.h5"),
+    ("tree-asdf", "tree arrays.asdf-1.6.asdf"),
+    ("info-hdf5", "info run.h5"),
+    ("info-asdf", "info arrays.asdf-1.6.asdf --blocks"),
+    ("stats-hdf5", "stats run.h5"),
+    ("stats-fits", "stats image.fits"),
+    ("table-rows", "table run.h5#/run/record"),
+    ("table-files", "table run.h5 image.fits one.npy -c shape=/run/counts@shape -c kind=@kind -c title=/@title"),
+    ("header-fits", "header image.fits"),
+    ("header-hdf5", "header run.h5"),
+    ("diff", "diff run.h5 t4.nc"),
+];
+
+#[test]
+fn text_on_terminals_of_three_widths_is_as_recorded() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "script is not installed, and CI is set");
+        return say("skipped: text on terminals, since script is not installed");
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let samples = folder.join("../../tests/compatibility/51ec5374");
+    let mut wrong = Vec::new();
+    for (name, command) in COMMANDS {
+        for width in [60, 80, 120] {
+            let text = shown(&samples, width, command);
+            // The cards of FITS are 80 characters by the standard, and are copied from the terminal.
+            let is_free = command.starts_with("header") || text.lines().any(|line| line.starts_with("warning: "));
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(is_free || longest <= width, "{command} in {width}:\n{text}");
+            let path = folder.join(format!("tests/terminal/{name}.{width}.txt"));
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, &text).unwrap();
+            } else if std::fs::read_to_string(&path).unwrap_or_default() != text {
+                wrong.push(format!("{command} in {width} columns differs from {}:\n{text}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
