@@ -17,6 +17,17 @@ pub enum Error {
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// The error with the keyword that it is about.
+    pub(crate) fn within(self, keyword: &str) -> Self {
+        match self {
+            Self::Unsupported(text) => Self::Unsupported(format!("{keyword}: {text}")),
+            Self::Invalid(text) => Self::Invalid(format!("{keyword}: {text}")),
+            Self::Limit(text) => Self::Limit(format!("{keyword}: {text}")),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,8 +1,11 @@
 //! The keywords of a FITS header that give coordinates (FITS standard 4.0, section 8; papers I and II; SIP; TPV).
 
 mod keywords;
+mod tables;
 
 pub use keywords::HeaderKeywords;
+use tables::is_tabular;
+pub use tables::{ArrayReference, ReferencedArray};
 
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
 use crate::{
@@ -48,22 +51,34 @@ impl<'k> HeaderParser<'k> {
         if let Some(axis) = self.kinds.iter().position(|kind| kind == "CUBEFACE") {
             return Err(Error::Unsupported(format!("CTYPE{} = CUBEFACE", axis + 1)));
         }
-        let distortion = self.resolve_distortion(sky)?;
+        // Longitude and latitude in a table need no projection.
+        let projected = sky.filter(|(a, b)| !is_tabular(&self.kinds[*a]) && !is_tabular(&self.kinds[*b]));
+        let (tabular, missing) = self.read_tabular_axes()?;
+        let distortion = self.resolve_distortion(projected)?;
+        // The pixels of the detector, then SIP and the arrays of CPDISj, both of the same pixels.
+        let to_pixels = self.add_lookup_tables(Transform::identity(self.count), "D2IMDIS")?;
         let mut parts = vec![self.to_reference()?];
         parts.extend(self.build_sip_transform(distortion)?);
-        parts.push(self.to_plane(sky)?);
-        // Longitude and latitude first, then the axes in proportion to pixels, in their order.
+        let to_offsets = self.add_lookup_tables(Transform::chain(parts)?, "CPDIS")?;
+        let mut parts = vec![to_pixels, to_offsets, self.to_plane(projected)?];
+        // Longitude and latitude first, then the axes of tables, then those in proportion to pixels, in their order.
         let is_sky = |axis: usize| sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
+        if let Some((axis, reason)) = missing.iter().find(|(axis, _)| is_sky(**axis)) {
+            return Err(Error::Unsupported(format!("CTYPE{} = {}: {reason}", axis + 1, self.kinds[*axis])));
+        }
         let linear: Vec<usize> = (0..self.count).filter(|axis| !is_sky(*axis) && !needs_projection(&self.kinds[*axis])).collect();
-        let chosen: Vec<usize> = sky.into_iter().flat_map(|(a, b)| [a, b]).chain(linear.iter().copied()).collect();
+        let tables = tabular.iter().flat_map(|group| group.axes.iter().copied());
+        let chosen: Vec<usize> =
+            projected.into_iter().flat_map(|(a, b)| [a, b]).chain(tables).chain(linear.iter().copied()).collect();
         if chosen.is_empty() {
             return Err(Error::Unsupported(format!("axes of type {}", self.kinds.join(", "))));
         }
         parts.push(Transform::remap(chosen.clone(), self.count)?);
         let mut ways = Vec::new();
-        if let Some(sky) = sky {
+        if let Some(sky) = projected {
             ways.push(self.build_celestial_transform(sky, distortion)?);
         }
+        ways.extend(tabular.into_iter().map(|group| group.transform));
         ways.extend(linear.iter().map(|axis| Transform::shift(self.axis_keyword_value("CRVAL", *axis).unwrap_or(0.0))));
         parts.push(Transform::parallel(ways));
         let mut order: Vec<usize> = (0..chosen.len()).collect();
@@ -92,8 +107,8 @@ impl<'k> HeaderParser<'k> {
         let bounds: Option<BoundingBox> = None;
         let steps = vec![PipelineStep { frame: pixels, transform: Some(transform) }, PipelineStep { frame, transform: None }];
         let mut wcs = Wcs::new(self.keywords.text_value("WCSNAME"), steps, bounds, lengths, self.limits)?;
-        let is_left_out = |axis: &usize| !is_sky(*axis) && needs_projection(&self.kinds[*axis]);
-        wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis)).collect();
+        let is_left_out = |axis: &usize| !chosen.contains(axis);
+        wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis, missing.get(&axis))).collect();
         Ok(wcs)
     }
 
@@ -115,9 +130,12 @@ impl<'k> HeaderParser<'k> {
     }
 
     /// Says which axis is left out, and why.
-    fn left_out(&self, axis: usize) -> String {
+    fn left_out(&self, axis: usize, missing: Option<&String>) -> String {
         let said = self.keywords.text_value(&format!("CTYPE{}", axis + 1));
-        format!("axis {} is left out: the values of type {said} are not in proportion to pixels", axis + 1)
+        match missing {
+            Some(reason) => format!("axis {} of type {said} is left out: {reason}", axis + 1),
+            None => format!("axis {} is left out: the values of type {said} are not in proportion to pixels", axis + 1),
+        }
     }
 
     /// The reference frame of the sky, as `RADESYS` gives it, or the equinox implies it. That of other systems than the equatorial
@@ -474,11 +492,16 @@ impl<'k> HeaderParser<'k> {
             parts.push(Transform::parallel(vec![Transform::shift(x), Transform::shift(y)]));
         }
         // wcslib takes 999 for an unknown value.
-        let angle = |number: usize, key: &str| own(number).or(self.keywords.get(key)).filter(|value| *value != 999.0);
-        let lonpole = angle(3, "LONPOLE").unwrap_or(phi + if at.1 >= theta { 0.0 } else { 180.0 });
-        let latpole = angle(4, "LATPOLE").unwrap_or(90.0);
-        let pole = pole(theta, at, lonpole - phi, latpole)
-            .ok_or_else(|| Error::Invalid(format!("LONPOLE = {lonpole} does not fit CRVAL = {}, {}", at.0, at.1)))?;
+        let angle = |number: usize, key: &str| {
+            let name = own(number).map_or_else(|| key.to_owned(), |_| format!("PV{}_{number}", longitude + 1));
+            (name, own(number).or(self.keywords.get(key)).filter(|value| *value != 999.0))
+        };
+        let ((key, lonpole), (_, latpole)) = (angle(3, "LONPOLE"), angle(4, "LATPOLE"));
+        let lonpole = lonpole.unwrap_or(phi + if at.1 >= theta { 0.0 } else { 180.0 });
+        let pole = pole(theta, at, lonpole - phi, latpole.unwrap_or(90.0)).ok_or_else(|| {
+            let (longitude, latitude) = (longitude + 1, latitude + 1);
+            Error::Invalid(format!("{key} = {lonpole} does not fit CRVAL{longitude} = {}, CRVAL{latitude} = {}", at.0, at.1))
+        })?;
         parts.push(Transform::to_sphere(projection));
         parts.push(Transform::rotate_sphere(native_to_celestial(pole, lonpole), [true, false]));
         Transform::chain(parts)
@@ -502,8 +525,8 @@ impl<'k> HeaderParser<'k> {
     fn describe_axis(&self, axis: usize, is_sky: bool) -> FrameAxis {
         let kind = self.kinds[axis].as_str();
         let name = if is_sky { kind.split('-').next().unwrap_or("") } else { kind };
-        let unit = if is_sky { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
-        let physical = match name {
+        let unit = if is_sky && !is_tabular(kind) { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
+        let physical = match name.split('-').next().unwrap_or("") {
             "RA" => "pos.eq.ra",
             "DEC" => "pos.eq.dec",
             "GLON" => "pos.galactic.lon",

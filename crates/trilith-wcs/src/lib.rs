@@ -7,7 +7,8 @@
 //! - [`Projection`] has the 27 projections of FITS in both directions.
 //! - [`Wcs`] is a chain of transforms between named frames, with a bounding box. It evaluates both ways: its inverse is exact.
 //! - [`Wcs::to_fits`] computes the keywords of a FITS header that give the same positions.
-//! - [`HeaderKeywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV.
+//! - [`HeaderKeywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV, and the tables of
+//!   other HDUs that they refer to.
 //!
 //! ```
 //! use trilith_wcs::{InverseMethod, HeaderKeywords, WcsOptions};
@@ -46,7 +47,7 @@ mod wcs;
 
 pub use bounding_box::BoundingBox;
 pub use error::{Error, Result, WcsLimits};
-pub use header::HeaderKeywords;
+pub use header::{ArrayReference, HeaderKeywords, ReferencedArray};
 pub use polynomial::{DomainMap, Polynomial, PolynomialBasis};
 pub use projection::Projection;
 pub use rotation::{RotationMatrix, native_to_celestial, pole, sequence, transposed};

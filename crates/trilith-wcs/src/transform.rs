@@ -1,16 +1,25 @@
 //! Transforms: functions of several numbers, evaluated for many points at once.
 
+mod coordinate_table;
+mod distortion_table;
 mod function;
 mod ravel;
 mod selector;
 mod separability;
+mod split_inverse;
 
+use std::sync::Arc;
+
+pub(crate) use self::coordinate_table::CoordinateTable;
+use self::distortion_table::evaluate_tables;
+pub(crate) use self::distortion_table::{DistortionTable, GridAxis};
 use self::function::Function;
 use self::ravel::ArrayIndexing;
 pub use self::selector::SelectorKey;
 use self::selector::{LabelArray, Selector};
+pub(crate) use self::split_inverse::SplitInverse;
 use crate::polynomial::Polynomial;
-use crate::projection::Projection;
+use crate::projection::{Projection, gnomonic_plane, gnomonic_vector};
 use crate::rotation::{RotationMatrix, transposed};
 use crate::tabular::{Tabular1D, Tabular2D};
 use crate::{Error, Result, WcsLimits};
@@ -141,6 +150,11 @@ enum Node {
     Unravel(ArrayIndexing),
     LabelArray(LabelArray),
     Selector(Box<Selector>),
+    /// What tables add to the first two pixel axes.
+    Distortion(Box<[Option<DistortionTable>; 2]>),
+    Coordinates(Arc<CoordinateTable>),
+    /// The place of coordinates in a table.
+    CoordinateSearch(Arc<CoordinateTable>),
 }
 
 impl Transform {
@@ -178,6 +192,9 @@ impl Transform {
         }
         if let Some([left, right]) = flat.windows(2).find(|pair| matches!(pair, [left, right] if left.outputs != right.inputs)) {
             return Err(Error::Invalid(format!("{} outputs are followed by {} inputs", left.outputs, right.inputs)));
+        }
+        if matches!(&flat[..], [Self { node: Node::Identity, .. }, _, ..]) {
+            flat.remove(0);
         }
         let (Some(first), Some(last)) = (flat.first(), flat.last()) else {
             return Err(Error::Invalid("a chain of no transforms".to_owned()));
@@ -512,6 +529,8 @@ impl Transform {
             Node::Coupled { .. } => return none("transforms that share inputs"),
             Node::Tpv(_) => return none("a distortion without a given inverse"),
             Node::LabelArray(_) => return none("labels of pixels"),
+            Node::Distortion(_) => return none("the values of a distortion"),
+            Node::Coordinates(_) | Node::CoordinateSearch(_) => return none("a table of coordinates"),
             Node::Selector(selector) => {
                 let cases = selector.cases.iter().map(|(key, case)| Ok((*key, case.invert(least)?)));
                 Self::selector(selector.key.invert(least)?, cases.collect::<Result<_>>()?, selector.fallback)
@@ -561,7 +580,28 @@ impl Transform {
     fn run(&self, stack: &mut ColumnStack, at: usize, count: usize) {
         match &self.node {
             Node::Identity => {}
-            Node::Chain(parts) => parts.iter().for_each(|part| part.run(stack, at, count)),
+            Node::Chain(parts) => {
+                let mut rest = &parts[..];
+                while let [first, after @ ..] = rest {
+                    rest = after;
+                    // The gnomonic projection of a vector needs no trigonometry.
+                    match (&first.node, after) {
+                        (Node::ToSphere(projection), [Self { node: Node::ToCartesian { .. }, .. }, after @ ..])
+                            if projection.is_gnomonic() =>
+                        {
+                            stack.map_points(at, |[x, y]: [f64; 2]| gnomonic_vector(x, y));
+                            rest = after;
+                        }
+                        (Node::ToSpherical { .. }, [Self { node: Node::ToPlane(projection), .. }, after @ ..])
+                            if projection.is_gnomonic() =>
+                        {
+                            stack.map_points(at, gnomonic_plane);
+                            rest = after;
+                        }
+                        _ => first.run(stack, at, count),
+                    }
+                }
+            }
             Node::Parallel(parts) => {
                 let mut end = at + self.inputs;
                 for part in parts.iter().rev() {
@@ -662,6 +702,13 @@ impl Transform {
                     }
                 }
             }),
+            Node::Distortion(tables) => stack.map_points(at, |[x, y]: [f64; 2]| evaluate_tables(tables, x, y)),
+            Node::Coordinates(table) => {
+                stack.map_rows(at, self.inputs, |point, out| table.evaluate_into(|axis| point[axis], out));
+            }
+            Node::CoordinateSearch(table) => {
+                stack.map_rows(at, self.inputs, |point, out| table.search_into(|axis| point[axis], out));
+            }
             Node::Tpv(terms) => {
                 stack.map_points(at, |[x, y]: [f64; 2]| [evaluate_tpv(&terms[0], x, y), evaluate_tpv(&terms[1], y, x)]);
             }
@@ -853,6 +900,24 @@ impl ColumnStack {
         for _ in M..N {
             let column = self.columns.remove(at + M);
             self.free_columns.push(column);
+        }
+    }
+
+    /// Replaces the numbers of each point in some columns by as many others.
+    fn map_rows(&mut self, at: usize, axes: usize, f: impl Fn(&[f64], &mut [f64])) {
+        let (mut point, mut found) = (vec![0.0; axes], vec![0.0; axes]);
+        for row in 0..self.columns.get(at).map_or(0, Vec::len) {
+            let columns = self.columns.iter_mut().skip(at).take(axes);
+            for (place, column) in point.iter_mut().zip(columns) {
+                *place = column.get(row).copied().unwrap_or(f64::NAN);
+            }
+            f(&point, &mut found);
+            let columns = self.columns.iter_mut().skip(at).take(axes);
+            columns.zip(&found).for_each(|(column, value)| {
+                if let Some(place) = column.get_mut(row) {
+                    *place = *value;
+                }
+            });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::{HeaderParser, MAX_AXES};
+use super::{ArrayReference, HeaderParser, MAX_AXES, ReferencedArray};
 use crate::wcs::Wcs;
 use crate::{Error, Result, WcsLimits};
 
@@ -16,6 +16,9 @@ enum Use {
     Matrix,
     /// The keyword is read.
     Read,
+    /// The keyword is that of a distortion, of this kind, or of its parameters. Headers that have it are refused if the distortion of the
+    /// axis is not in an array of another HDU.
+    Lookup(&'static str),
     /// Headers that have it as a number or a string are refused.
     Refused(&'static str),
     /// Headers whose string begins so are refused. wcslib ignores any other value.
@@ -37,6 +40,7 @@ const TABLE: &[(&str, Use)] = &[
     ("CD#_#", Use::Matrix),
     ("CROTA#", Use::Read),
     ("PV#_#", Use::Read),
+    ("PS#_#", Use::Read),
     ("PROJP#", Use::Read),
     ("WCSAXES", Use::Read),
     ("LONPOLE", Use::Read),
@@ -54,12 +58,12 @@ const TABLE: &[(&str, Use)] = &[
     ("B_#_#", Use::Read),
     ("AP_#_#", Use::Read),
     ("BP_#_#", Use::Read),
-    ("CPDIS#", Use::RefusedAs(&[""], DISTORTION)),
+    ("CPDIS#", Use::Lookup("CPDIS")),
     ("CQDIS#", Use::RefusedAs(&[""], DISTORTION)),
-    ("DP#", Use::RefusedAs(&[""], DISTORTION)),
+    ("DP#", Use::Lookup("CPDIS")),
     ("DQ#", Use::RefusedAs(&[""], DISTORTION)),
-    ("D2IMDIS#", Use::RefusedAs(&[""], DISTORTION)),
-    ("AXISCORR", Use::Refused(DISTORTION)),
+    ("D2IMDIS#", Use::Lookup("D2IMDIS")),
+    ("AXISCORR", Use::Read),
     ("WAT1_#", Use::RefusedAs(&["wtype=tnx", "wtype=zpx"], DISTORTION)),
     ("WAT2_#", Use::RefusedAs(&["wtype=tnx", "wtype=zpx"], DISTORTION)),
     ("AMDX#", Use::Refused(PLATE)),
@@ -75,11 +79,15 @@ const TABLE: &[(&str, Use)] = &[
 
 /// Keywords that have alternates, with a letter at the end.
 const ALTERNATES: &[&str] = &[
-    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "PC#_#", "CD#_#", "PV#_#", "WCSAXES", "LONPOLE", "LATPOLE", "RADESYS",
-    "EQUINOX", "WCSNAME", "CPDIS#", "CQDIS#", "DP#", "DQ#",
+    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "PC#_#", "CD#_#", "PV#_#", "PS#_#", "WCSAXES", "LONPOLE", "LATPOLE",
+    "RADESYS", "EQUINOX", "WCSNAME", "CQDIS#", "DQ#",
 ];
 /// Keywords without alternates that are about all descriptions.
-const COMMON: &[&str] = &["NAXIS", "NAXIS#", "VELREF", "CPDIS#", "D2IMDIS#", "AXISCORR"];
+const COMMON: &[&str] = &["NAXIS", "NAXIS#", "VELREF", "CPDIS#", "DP#", "D2IMDIS#", "D2IM#", "AXISCORR"];
+/// Keywords of alternates that are refused.
+const REFUSED_ALTERNATES: &[&str] = &["CPDIS#", "DP#"];
+/// Keywords whose strings are records, `FIELD: number`.
+const RECORDS: &[&str] = &["DP#", "DQ#", "D2IM#"];
 /// Keywords of SIP.
 const SIP: &[&str] = &["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER", "A_#_#", "B_#_#", "AP_#_#", "BP_#_#"];
 
@@ -88,6 +96,9 @@ const SIP: &[&str] = &["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER", "A_#_#", "B
 pub struct HeaderKeywords {
     numbers: BTreeMap<String, f64>,
     texts: BTreeMap<String, String>,
+    pub(super) arrays: BTreeMap<ArrayReference, ReferencedArray>,
+    /// The keyword of an alternate description that is refused.
+    refused: Option<String>,
 }
 
 impl HeaderKeywords {
@@ -96,9 +107,16 @@ impl HeaderKeywords {
         self.numbers.insert(normalize_keyword(key), value);
     }
 
-    /// Takes in a text.
+    /// Takes in a text. That of a record, as `DP1 = 'AXIS.1: 2'`, is also the number of the keyword `DP1.AXIS.1`.
     pub fn insert_text(&mut self, key: &str, value: &str) {
-        self.texts.insert(normalize_keyword(key), value.trim().to_owned());
+        let key = normalize_keyword(key);
+        if RECORDS.iter().any(|pattern| match_keyword_pattern(pattern, &key).is_some())
+            && let Some((field, number)) = value.split_once(": ")
+            && let Ok(number) = number.trim().parse()
+        {
+            self.numbers.insert(format!("{key}.{}", field.trim().to_ascii_uppercase()), number);
+        }
+        self.texts.insert(key, value.trim().to_owned());
     }
 
     /// Returns `true` if a keyword is there.
@@ -108,10 +126,15 @@ impl HeaderKeywords {
 
     /// Returns the keywords of an alternate description, `A` to `Z`, as those of a primary one (FITS standard 4.0, section 8.2.1).
     ///
-    /// Terms of SIP, which have no alternates, count if the types of the axes name SIP.
+    /// Terms of SIP have no alternates, so that they are those of each description.
     #[must_use]
     pub fn alternate(&self, key: char) -> Self {
         let mut found = Self::default();
+        let is_refused = |name: &&String| {
+            let name = name.strip_suffix(key.to_ascii_uppercase());
+            name.is_some_and(|name| REFUSED_ALTERNATES.iter().any(|pattern| match_keyword_pattern(pattern, name).is_some()))
+        };
+        found.refused = self.texts.keys().find(is_refused).cloned();
         let primary = |name: &str| {
             let name = name.strip_suffix(key.to_ascii_uppercase())?;
             let is_it = |pattern: &&'static str| match_keyword_pattern(pattern, name).is_some();
@@ -123,10 +146,10 @@ impl HeaderKeywords {
         self.texts.iter().filter_map(|(name, text)| Some((primary(name)?, text))).for_each(|(name, text)| {
             found.insert_text(&name, text);
         });
-        let has_sip = of_form(&found.texts, "CTYPE#").any(|(_, text, _)| text.ends_with("-SIP"));
         let is_common = |name: &str| {
+            let name = name.split_once('.').map_or(name, |(name, _)| name);
             let is_of = |patterns: &[&'static str]| patterns.iter().any(|pattern| match_keyword_pattern(pattern, name).is_some());
-            is_of(COMMON) || (has_sip && is_of(SIP))
+            is_of(COMMON) || is_of(SIP)
         };
         found.numbers.extend(self.numbers.iter().filter(|(name, _)| is_common(name)).map(|(name, value)| (name.clone(), *value)));
         found
@@ -207,6 +230,9 @@ impl HeaderKeywords {
 
     /// Refuses keywords that change positions and are not read.
     fn ensure_keywords_supported(&self) -> Result<()> {
+        if let Some(key) = &self.refused {
+            return Err(Error::Unsupported(format!("{DISTORTION} of {key}")));
+        }
         for (pattern, meaning) in TABLE {
             let number = || of_form(&self.numbers, pattern).map(|(key, ..)| key).next();
             let text = |starts: &[&str]| {
@@ -216,6 +242,11 @@ impl HeaderKeywords {
             let (what, found) = match meaning {
                 Use::Refused(what) => (what, number().or_else(|| text(&[""]))),
                 Use::RefusedAs(starts, what) => (what, text(starts)),
+                Use::Lookup(kind) => {
+                    let is_unread = |numbers: [usize; 2]| numbers[0] > 2 || !self.is_lookup(kind, numbers[0]);
+                    let mut keys = of_form(&self.texts, pattern).filter(|(.., numbers)| is_unread(*numbers));
+                    (&DISTORTION, keys.next().map(|(key, ..)| key))
+                }
                 Use::Axis | Use::Matrix | Use::Read => continue,
             };
             if let Some(key) = found {
@@ -236,11 +267,13 @@ fn of_form<'k, V>(keys: &'k BTreeMap<String, V>, pattern: &'static str) -> impl 
 /// A keyword in capitals, the numbers of a matrix or parameter without zeros in front: `PC001002` and `PC01_02` are `PC1_2`.
 fn normalize_keyword(key: &str) -> String {
     let key = key.trim().to_ascii_uppercase();
-    let Some((name, rest)) = key.split_at_checked(2).filter(|(name, _)| matches!(*name, "PC" | "CD" | "PV")) else { return key };
+    let Some((name, rest)) = key.split_at_checked(2).filter(|(name, _)| matches!(*name, "PC" | "CD" | "PV" | "PS")) else {
+        return key;
+    };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (one, two) = match rest.split_once('_') {
         Some((one, two)) if is_number(one) && is_number(two) => (one, two),
-        None if name != "PV" && rest.len() == 6 && is_number(rest) => rest.split_at(3),
+        None if matches!(name, "PC" | "CD") && rest.len() == 6 && is_number(rest) => rest.split_at(3),
         _ => return key,
     };
     let short = |digits: &str| match digits.trim_start_matches('0') {
@@ -308,6 +341,7 @@ mod tests {
             match meaning {
                 Use::Refused(_) => keywords.insert_number(&key, 1.0),
                 Use::RefusedAs(starts, _) => keywords.insert_text(&key, &format!("{} more", starts[0])),
+                Use::Lookup(_) => keywords.insert_text(&key, "TPD"),
                 _ => continue,
             }
             let error = keywords.wcs(&WcsLimits::default()).unwrap_err();

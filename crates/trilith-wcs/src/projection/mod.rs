@@ -12,6 +12,7 @@ mod zpn;
 use crate::{Error, Result};
 
 use conic::{Conic, ConicKind};
+pub(crate) use zenithal::{gnomonic_plane, gnomonic_vector};
 use zpn::Zpn;
 
 /// Degrees in a radian.
@@ -208,6 +209,11 @@ impl Projection {
             ProjectionKind::Conic(conic) => conic.theta_a(),
             _ => 0.0,
         }
+    }
+
+    /// Returns `true` for the gnomonic projection, TAN.
+    pub(crate) fn is_gnomonic(&self) -> bool {
+        self.0 == ProjectionKind::Tan
     }
 
     /// Returns native longitude and latitude of a point in the plane, or `None` if no point of the sphere is there.

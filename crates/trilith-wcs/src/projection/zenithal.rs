@@ -15,6 +15,18 @@ pub(super) fn zenithal_sphere(x: f64, y: f64, latitude: impl Fn(f64) -> Option<f
     Some((phi, latitude(distance)?))
 }
 
+/// The vector of native coordinates of a point in the plane of the gnomonic projection.
+pub(crate) fn gnomonic_vector(x: f64, y: f64) -> [f64; 3] {
+    let square = x * x + y * y + R0 * R0;
+    let length = if square.is_finite() { square.sqrt() } else { x.hypot(y) };
+    [-y / length, x / length, R0 / length]
+}
+
+/// The point in the plane of the gnomonic projection where a vector of native coordinates meets it; NaN if it is on the other half.
+pub(crate) fn gnomonic_plane([x, y, z]: [f64; 3]) -> [f64; 2] {
+    if z > 0.0 { [R0 * y / z, -R0 * x / z] } else { [f64::NAN; 2] }
+}
+
 /// The greater of the two latitudes whose sine with a phase is given.
 fn nearest_pole(middle: f64, half: f64) -> f64 {
     let fold = |angle: f64| if angle > 90.0 { angle - 360.0 } else { angle };

@@ -1,9 +1,11 @@
 //! Keywords of FITS headers: in a mapping, or in the list of cards of an HDU.
 
-use trilith_wcs::HeaderKeywords;
+use trilith_wcs::{ArrayReference, HeaderKeywords, ReferencedArray};
 
 use super::WcsKey;
-use crate::error::Result;
+use super::gwcs::to_wcs_limits;
+use crate::array::Array;
+use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 use crate::yaml::Scalar;
 
@@ -26,8 +28,92 @@ impl CardLists {
     }
 }
 
-/// The keywords of a header; `None` for an item that cannot be one.
+/// The keywords of a header, with the arrays of other HDUs that they refer to; `None` for an item that cannot be one.
 pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists, key: WcsKey) -> Result<Option<HeaderKeywords>> {
+    let Some(found) = collect_keywords(item, lists)? else { return Ok(None) };
+    let mut found = match key.letter() {
+        None => found,
+        Some(letter) => found.alternate(letter),
+    };
+    let references = found.array_references();
+    if !references.is_empty()
+        && let Some((hdu, _)) = item.parent()
+        && let Some((hdus, _)) = hdu.parent()
+    {
+        insert_arrays(&mut found, references, &hdus)?;
+    }
+    Ok(Some(found))
+}
+
+/// Hands to keywords the arrays of a list of HDUs. An array that is not there is named when the coordinates are built.
+fn insert_arrays(keywords: &mut HeaderKeywords, mut references: Vec<ArrayReference>, hdus: &Item<'_>) -> Result<()> {
+    if hdus.kind() != ItemKind::List {
+        return Ok(());
+    }
+    let most = to_wcs_limits(hdus.backend().limits()).table;
+    for hdu in hdus.owned_children()? {
+        let hdu = hdu.resolve()?;
+        let (Some(header), Some(data)) = (super::get(&hdu, "header")?, super::get(&hdu, "data")?) else { continue };
+        let Some(own) = collect_keywords(&header, CardLists::Accepted)? else { continue };
+        let (named, others) = references.into_iter().partition(|reference| own.is_named_by(reference));
+        references = others;
+        let named: Vec<ArrayReference> = named;
+        for reference in named {
+            if let Some((shape, values)) = read_elements(&data, reference.column.as_deref(), most)? {
+                let array = ReferencedArray { shape, values, keywords: own.clone() };
+                keywords.insert_array(reference, array);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shape and elements of an image, or of the first row of a column.
+fn read_elements(data: &Item<'_>, column: Option<&str>, most: usize) -> Result<Option<(Vec<usize>, Vec<f64>)>> {
+    if let (ItemKind::Mapping, Some(column)) = (data.kind(), column) {
+        return read_table_column(data, column, most);
+    }
+    if data.kind() != ItemKind::Array {
+        return Ok(None);
+    }
+    let mut array = data.array()?;
+    if let Some(column) = column {
+        let fields = array.datatype().as_struct().map_or(&[][..], |fields| fields.fields());
+        let is_it = |name: &Option<String>| name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(column));
+        let Some(place) = fields.iter().position(|field| is_it(&field.name)) else { return Ok(None) };
+        if array.shape().first() == Some(&0) {
+            return Err(Error::malformed(format!("column {column:?} of coordinates has no row")));
+        }
+        array = array.field_at(place)?.rows(0, 1)?;
+    }
+    load_elements(&array, usize::from(column.is_some()), most).map(Some)
+}
+
+/// Shape and elements of the first row of a column, in a table as asdf-astropy writes it.
+fn read_table_column(table: &Item<'_>, name: &str, most: usize) -> Result<Option<(Vec<usize>, Vec<f64>)>> {
+    let Some(columns) = super::get(table, "columns")? else { return Ok(None) };
+    for column in super::read_list(&columns)? {
+        let is_it = super::get(&column, "name")?.is_some_and(|own| own.text().is_ok_and(|own| own.eq_ignore_ascii_case(name)));
+        if is_it && let Some(data) = super::get(&column, "data")? {
+            let values = super::get(&data, "value")?.unwrap_or(data);
+            return load_elements(&values.array()?.rows(0, 1)?, 1, most).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Elements of an array, and its shape without the first axes.
+fn load_elements(array: &Array, skipped: usize, most: usize) -> Result<(Vec<usize>, Vec<f64>)> {
+    if array.element_count() > most as u64 {
+        return Err(Error::limit(format!("an array of {} coordinates (at most {most})", array.element_count())));
+    }
+    array.charge()?;
+    let shape = array.shape().iter().skip(skipped).map(|length| *length as usize).collect();
+    Ok((shape, array.load_as::<f64>()?))
+}
+
+/// The keywords of a header; `None` for an item that cannot be one.
+fn collect_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKeywords>> {
     match item.kind() {
         ItemKind::Mapping => {}
         ItemKind::List if lists == CardLists::Accepted => {}
@@ -43,11 +129,7 @@ pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists, key: WcsKey) -> R
             found.insert(&key, value);
         }
     }
-    let found = found.into_keywords();
-    Ok(Some(match key.letter() {
-        None => found,
-        Some(letter) => found.alternate(letter),
-    }))
+    Ok(Some(found.into_keywords()))
 }
 
 /// Keywords as they are read.
