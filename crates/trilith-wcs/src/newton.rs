@@ -1,5 +1,7 @@
 //! The exact inverse: Newton's method on the forward transform.
 
+mod split_solver;
+
 use crate::wcs::{Wcs, sky_offset};
 use crate::{Error, Result};
 
@@ -46,21 +48,48 @@ impl Wcs {
         while start < count {
             let end = count.min(start + BATCH_SIZE);
             let part: Vec<&[f64]> = world.iter().map(|column| column.get(start..end).unwrap_or(&[])).collect();
-            let starts = match &self.approximate_inverse {
-                Some(rough) => rough.evaluate(&part)?,
-                None => vec![vec![f64::NAN; end - start]; axes],
+            let (mut found, open) = match &self.split_inverse {
+                Some(split) => self.solve_split(split, &part)?,
+                None => (vec![vec![f64::NAN; end - start]; axes], (0..end - start).collect()),
             };
-            let mut newton = NewtonSolver::new(self, &part, &starts);
-            newton.run(self.iterations);
-            let lost: Vec<usize> = (0..end - start).filter(|at| newton.state[*at] == State::Failed).collect();
-            if !lost.is_empty() && axes <= 2 {
-                let grid = grid.get_or_insert_with(|| self.sample_start_grid());
-                newton.restart(&lost, grid);
-                newton.run(self.iterations);
+            rooms.resize(end, EDGE_TOLERANCE.0);
+            if !open.is_empty() {
+                let (solved, room) = self.solve_by_iteration(&part, &open, &mut grid)?;
+                for (n, at) in open.iter().enumerate() {
+                    found.iter_mut().zip(&solved).for_each(|(column, solved)| column[*at] = solved[n]);
+                    rooms[start + at] = room[n];
+                }
             }
-            newton.finish(&mut pixels, &mut rooms);
+            pixels.iter_mut().zip(found).for_each(|(column, found)| column.extend(found));
             start = end;
         }
+        Ok((pixels, rooms))
+    }
+
+    /// Pixels of some points of world coordinates, and the room that rounding needs, by an iteration over the whole transform.
+    fn solve_by_iteration(
+        &self,
+        world: &[&[f64]],
+        points: &[usize],
+        grid: &mut Option<Vec<(Vec<f64>, Vec<f64>)>>,
+    ) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
+        let axes = self.pixel_axes();
+        let wanted: Vec<Vec<f64>> = world.iter().map(|column| points.iter().map(|at| column[*at]).collect()).collect();
+        let wanted: Vec<&[f64]> = wanted.iter().map(Vec::as_slice).collect();
+        let starts = match &self.approximate_inverse {
+            Some(rough) => rough.evaluate(&wanted)?,
+            None => vec![vec![f64::NAN; points.len()]; axes],
+        };
+        let mut newton = NewtonSolver::new(self, &wanted, &starts);
+        newton.run(self.iterations);
+        let lost: Vec<usize> = (0..points.len()).filter(|at| newton.state[*at] == State::Failed).collect();
+        if !lost.is_empty() && axes <= 2 {
+            let grid = grid.get_or_insert_with(|| self.sample_start_grid());
+            newton.restart(&lost, grid);
+            newton.run(self.iterations);
+        }
+        let (mut pixels, mut rooms) = (vec![Vec::with_capacity(points.len()); axes], Vec::with_capacity(points.len()));
+        newton.finish(&mut pixels, &mut rooms);
         Ok((pixels, rooms))
     }
 

@@ -1,5 +1,6 @@
 //! A coordinate system: frames, the transforms between them, a bounding box.
 
+use crate::transform::SplitInverse;
 use crate::{BoundingBox, Error, Result, Transform, WcsLimits};
 
 /// An axis of a frame.
@@ -105,6 +106,7 @@ pub struct Wcs {
     pub(crate) forward: Transform,
     inverse: std::result::Result<Transform, Error>,
     pub(crate) approximate_inverse: Option<Transform>,
+    pub(crate) split_inverse: Option<Box<SplitInverse>>,
     bounds: Option<BoundingBox>,
     shape: Option<Vec<u64>>,
     /// Longitude, latitude, and degrees in their unit.
@@ -167,6 +169,9 @@ impl Wcs {
             (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
         });
         let (backward, rough) = (forward.inverse(), forward.approximate_inverse().ok());
+        // A distortion of three axes is left to the general iteration.
+        let is_fast = |split: &SplitInverse| split.head.is_none() || forward.inputs() == 2;
+        let split = forward.split_inverse().filter(is_fast).map(Box::new);
         let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
         Ok(Self {
             name,
@@ -175,6 +180,7 @@ impl Wcs {
             forward,
             inverse: backward,
             approximate_inverse: rough,
+            split_inverse: split,
             bounds,
             shape,
             sky,
