@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char};
 
-use library::wcs::{FitOptions, InverseMethod, PositionFrame, Wcs, WcsKey, WcsOptions, fits_cards, from_wcs};
+use library::wcs::{FitOptions, InverseMethod, PositionFrame, Wcs, WcsDirection, WcsKey, WcsOptions, fits_cards, from_wcs};
 use library::{Error, Result};
 
 use crate::error::{c_text, call, trilith_error};
@@ -130,8 +130,8 @@ unsafe fn convert_points(wcs: &Wcs, count: usize, points: *const f64, out: *mut 
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     let inverse = if flags & TRILITH_WCS_FILE_INVERSE != 0 { InverseMethod::Declared } else { InverseMethod::Iterative };
     let options = WcsOptions::default().with_bounding_box(flags & TRILITH_WCS_NO_BOX == 0).with_inverse(inverse);
-    let found =
-        if to_pixels { wcs.world_to_pixel(&slices, options) } else { wcs.pixel_to_world(&slices, options) }.map_err(from_wcs)?;
+    let direction = if to_pixels { WcsDirection::ToPixels } else { WcsDirection::ToWorld };
+    let found = library::wcs::convert_points(wcs, &slices, direction, options)?;
     if count == 0 {
         return Ok(());
     }

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trilith::convert::ConvertOptions;
 use trilith::wcs::{
-    CardValue, FitOptions, FoundWcs, InverseMethod, PositionFrame, WcsKey, WcsOptions, find_coordinates, from_wcs,
+    CardValue, FitOptions, FoundWcs, InverseMethod, PositionFrame, WcsDirection, WcsKey, WcsOptions, convert_points,
+    find_coordinates, from_wcs,
 };
 use trilith::{CutoutOptions, EdgeMode};
 
@@ -47,8 +48,8 @@ impl Wcs {
     }
 
     fn transform_columns(&self, columns: &[&[f64]], to_pixels: bool, options: WcsOptions) -> trilith::Result<Vec<Vec<f64>>> {
-        let wcs = &self.found.wcs;
-        if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }.map_err(from_wcs)
+        let direction = if to_pixels { WcsDirection::ToPixels } else { WcsDirection::ToWorld };
+        convert_points(&self.found.wcs, columns, direction, options)
     }
 }
 

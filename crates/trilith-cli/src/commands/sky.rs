@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::WriteBasis;
 use trilith_io::error::{ResultExt as _, count_noun};
-use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PositionFrame, Wcs, WcsKey, from_wcs};
+use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PositionFrame, Wcs, WcsDirection, WcsKey};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
@@ -152,9 +152,9 @@ impl Sky {
         let inverse = if self.inverse == InverseArg::File { InverseMethod::Declared } else { InverseMethod::Iterative };
         let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
         if self.pixel {
-            return coordinates.world_to_pixel(&slices, choices).map_err(from_wcs);
+            return wcs::convert_points(coordinates, &slices, WcsDirection::ToPixels, choices);
         }
-        let mut found = coordinates.pixel_to_world(&slices, choices).map_err(from_wcs)?;
+        let mut found = wcs::convert_points(coordinates, &slices, WcsDirection::ToWorld, choices)?;
         wcs::in_degrees(coordinates, &mut found);
         if let (Some(frame), Some((longitude, latitude))) = (self.to_frame, coordinates.sky()) {
             for at in 0..found.first().map_or(0, Vec::len) {

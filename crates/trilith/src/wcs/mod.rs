@@ -66,6 +66,48 @@ pub fn from_wcs(error: trilith_wcs::Error) -> Error {
     Error::new(kind, error.to_string())
 }
 
+/// Points that one thread computes, at least.
+const PARALLEL_POINTS: usize = 1 << 15;
+
+/// Direction of a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WcsDirection {
+    /// From pixels to world coordinates.
+    ToWorld,
+    /// From world coordinates to pixels.
+    ToPixels,
+}
+
+/// Converts many points on all cores: a slice for each axis of the input, a vector for each axis of the output.
+///
+/// # Errors
+/// Returns the errors of [`Wcs::pixel_to_world`] and [`Wcs::world_to_pixel`] by [`from_wcs`].
+pub fn convert_points(wcs: &Wcs, columns: &[&[f64]], direction: WcsDirection, options: WcsOptions) -> Result<Vec<Vec<f64>>> {
+    let convert = |columns: &[&[f64]]| match direction {
+        WcsDirection::ToWorld => wcs.pixel_to_world(columns, options).map_err(from_wcs),
+        WcsDirection::ToPixels => wcs.world_to_pixel(columns, options).map_err(from_wcs),
+    };
+    let count = columns.first().map_or(0, |column| column.len());
+    let share = count.div_ceil(crate::threads::threads().max(1)).max(PARALLEL_POINTS);
+    // Columns that differ in length are refused in one piece.
+    if count <= share || columns.iter().any(|column| column.len() != count) {
+        return convert(columns);
+    }
+    let starts: Vec<usize> = (0..count).step_by(share).collect();
+    let parts = crate::threads::map_parallel(starts, |start| {
+        let end = count.min(start + share);
+        let part: Vec<&[f64]> = columns.iter().map(|column| column.get(start..end).unwrap_or(&[])).collect();
+        convert(&part)
+    })?;
+    let mut parts = parts.into_iter();
+    let mut whole = parts.next().unwrap_or_default();
+    for column in &mut whole {
+        column.reserve_exact(count - column.len());
+    }
+    parts.for_each(|part| whole.iter_mut().zip(part).for_each(|(column, more)| column.extend(more)));
+    Ok(whole)
+}
+
 /// Brings longitudes and latitudes among world coordinates, a column for each axis, into degrees. Longitudes around the middle of the
 /// Sun are from -180 to 180.
 pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
