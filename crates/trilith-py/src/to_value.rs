@@ -366,16 +366,17 @@ fn own_tag(given: &Bound<'_, PyAny>) -> PyResult<String> {
     given.getattr(intern!(given.py(), "tag"))?.extract()
 }
 
-/// Returns `true` for a tagged value of the `asdf` package: a dictionary, list or string that holds nothing itself.
+/// Returns `true` for a dictionary, list, tuple or string that is an object of the `asdf` package or of its converters.
 fn is_asdf_object(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = given.get_type();
     if class.is(given.py().get_type::<PyDict>())
         || class.is(given.py().get_type::<PyList>())
+        || class.is(given.py().get_type::<PyTuple>())
         || class.is(given.py().get_type::<PyString>())
     {
         return Ok(false);
     }
-    Ok(class.module()?.to_str()? == "asdf.tagged")
+    import_value_helper(given.py(), "has_converter")?.call1((class,))?.extract()
 }
 
 /// The tag of a time: the oldest that the manifests of the standard name, which every reader knows.

@@ -4,6 +4,7 @@ None of the libraries is imported here: a program that has an object has importe
 """
 
 import datetime
+import functools
 import sys
 import types
 import warnings
@@ -270,6 +271,20 @@ def _of_asdf(given, standard):
         name = f"{type(given).__module__}.{type(given).__qualname__}"
         raise NotImplementedError(f"the converters that are installed write no {name} into a file of standard {standard}")
     return ("value", given) if seen else None
+
+
+@functools.cache
+def has_converter(kind):
+    """Whether the `asdf` package writes objects of a class."""
+    if kind.__module__ == "asdf.tagged":
+        return True
+    if not _may_be_converted(kind):
+        return False
+    try:
+        import asdf
+    except ImportError:
+        return False
+    return asdf.AsdfFile().extension_manager.handles_type(kind)
 
 
 class _Context:

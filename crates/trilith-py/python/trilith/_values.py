@@ -472,6 +472,13 @@ def plain(value, standard=None):
     raise TypeError(f"{type(value).__qualname__} cannot be written into a tree{hint}")
 
 
+def has_converter(kind):
+    """Whether the converters of the `asdf` package write objects of a class that is a dict, a list, a tuple or a str as well."""
+    from . import _objects
+
+    return _objects.has_converter(kind)
+
+
 def _object(value, standard):
     from . import _objects
 
