@@ -86,6 +86,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("tests/interop/test_wcs_keywords.py"),
     },
     Campaign {
+        name: "gwcs",
+        subject: "GWCS pipelines with and without units, both ways, against gwcs",
+        cases: 3000,
+        work: CampaignProgram::Python("crates/trilith-py/tests/test_random_gwcs.py"),
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,

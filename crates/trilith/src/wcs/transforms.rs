@@ -323,6 +323,9 @@ impl TransformBuilder {
             "rotate2d" => {
                 let (sin, cos) = self.read_angle(item, "angle")?.to_radians().sin_cos();
                 let turn = Transform::matrix(vec![cos, -sin, sin, cos], vec![0.0; 2]).map_err(from_wcs)?;
+                // Both numbers are turned in the unit of the first.
+                let factor = unit_conversion_factor(&units.get(1).cloned().flatten(), &unit())?;
+                let turn = Transform::chain(vec![build_axis_scaling(&[1.0, factor]), turn]).map_err(from_wcs)?;
                 Ok((turn, vec![unit(), unit()]))
             }
             "rotate3d" => {
@@ -393,7 +396,9 @@ impl TransformBuilder {
                     Transform::to_sphere(projection),
                     Transform::rotate_sphere(native_to_celestial((lon, lat), lonpole), [true, false]),
                 ];
-                Ok((Transform::chain(parts).map_err(from_wcs)?, vec![Some(ScaledUnit::degrees()); 2]))
+                // Plain pixels give plain degrees.
+                let unit = units.iter().take(2).any(Option::is_some).then(ScaledUnit::degrees);
+                Ok((Transform::chain(parts).map_err(from_wcs)?, vec![unit; 2]))
             }
             _ => Err(unsupported_transform_error(tag)),
         }
