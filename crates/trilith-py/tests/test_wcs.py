@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy
 import pytest
@@ -255,3 +256,46 @@ def test_alternate_descriptions_have_letters():
     assert trilith.wcs(f, "flux", wcs_key="C") is None
     with pytest.raises(ValueError, match="letter"):
         trilith.wcs(f, "flux", wcs_key="BC")
+
+
+def header_objects():
+    """Objects of astropy.wcs with SIP and with the arrays of a distortion, each with pixels inside."""
+    from astropy.io import fits
+    from astropy.wcs import WCS
+    from astropy.wcs.wcsapi import SlicedLowLevelWCS
+
+    sky = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRPIX1": 5.0, "CRPIX2": 6.0, "CRVAL1": 10.0, "CRVAL2": 20.0, "CDELT1": -0.01, "CDELT2": 0.01}
+    cards = fits.Header()
+    cards.update(sky | {"CTYPE1": "RA---TAN-SIP", "CTYPE2": "DEC--TAN-SIP", "A_ORDER": 2, "B_ORDER": 2, "A_2_0": 1e-3, "B_1_1": -2e-3})
+    sip = WCS(cards)
+    sip.pixel_shape = (20, 10)
+    yield "sip", sip, (3.0, 4.0)
+    yield "slice", SlicedLowLevelWCS(sip, numpy.s_[2:8, 3:12]), (3.0, 4.0)
+    cards = fits.Header()
+    cards.update(sky)
+    arrays = []
+    for axis in (1, 2):
+        array = fits.ImageHDU(numpy.random.default_rng(axis).normal(size=(3, 4)).astype("f4"), name="WCSDVARR", ver=axis)
+        array.header.update(CRPIX1=1.0, CRPIX2=1.0, CRVAL1=1.0, CRVAL2=1.0, CDELT1=5.0, CDELT2=5.0)
+        arrays.append(array)
+        cards[f"CPDIS{axis}"] = "LOOKUP"
+        cards.update({f"DP{axis}.EXTVER": axis, f"DP{axis}.NAXES": 2, f"DP{axis}.AXIS.1": 1, f"DP{axis}.AXIS.2": 2})
+    yield "arrays", WCS(cards, fits.HDUList([fits.PrimaryHDU(), *arrays])), (7.0, 8.0)
+
+
+@pytest.mark.parametrize("name", ["sip", "slice", "arrays"])
+def test_astropy_coordinates_are_written_and_read_back(name, tmp_path):
+    """Both readers get the positions that the object has (tag astropy/wcs/wcs of asdf-astropy). Tier: rest."""
+    pytest.importorskip("asdf_astropy")
+    import asdf
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wcs, pixel = next((wcs, pixel) for known, wcs, pixel in header_objects() if known == name)
+        wanted = numpy.atleast_1d(wcs.pixel_to_world_values(*pixel))
+        trilith.write(tmp_path / "x.asdf", {"wcs": wcs})
+        found = trilith.wcs(tmp_path / "x.asdf", "wcs")
+        numpy.testing.assert_allclose(numpy.atleast_1d(found.pixel_to_world_values(*pixel)), wanted, rtol=1e-12)
+        numpy.testing.assert_allclose(numpy.atleast_1d(found.world_to_pixel_values(*wanted)), pixel, rtol=1e-8)
+        with asdf.open(tmp_path / "x.asdf") as file:
+            numpy.testing.assert_allclose(numpy.atleast_1d(file["wcs"].pixel_to_world_values(*pixel)), wanted, rtol=1e-9)

@@ -414,7 +414,11 @@ class WCS:
             for number, (axis, part, unit) in enumerate(zip(sky, ("lon", "lat"), axis_units, strict=True)):
                 components[axis] = ("celestial", number, functools.partial(_angle, part=part, unit=unit))
         for axis, (name, unit, physical) in enumerate(self._about["world"]):
-            if components[axis] is None:
+            if components[axis] is None and physical == "phys.polarization.stokes":
+                key = f"stokes_{axis}"
+                classes[key] = (coordinates.StokesCoord, (), {})
+                components[axis] = (key, 0, "value")
+            elif components[axis] is None:
                 key = f"{name or 'axis'}_{axis}"
                 kind = coordinates.SpectralCoord if (physical or "").startswith("em") else units.Quantity
                 classes[key] = (kind, (), {"unit": units.Unit(unit)})
