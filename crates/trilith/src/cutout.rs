@@ -208,17 +208,12 @@ impl<'f> PixelCutout<'f> {
             .filter(|file| file.container().is_none_or(|container| container.hdu != 0))
             .ok_or_else(wrong)?;
         let mut change = Change::new(file);
-        let CutoutArrays { cropped: cut, chips, copied: left, other_shape: unlike } = self.select_arrays(file)?;
+        let CutoutArrays { cropped: cut, copied: left, other_shape: unlike } = self.select_arrays(file)?;
         self.prefetch(file, &cut)?;
-        let mut nodes = Vec::with_capacity(cut.len() + chips.len());
-        // Images without separate coordinates have headers, too.
-        let headers = cut.iter().filter_map(|(path, _)| header_of(&path.to_string()));
-        let headers = headers.filter(|path| *path != self.image.found.path);
-        let headers: Vec<TreePath> = headers.map(|path| TreePath::parse(&path)).collect::<Result<_>>()?;
-        let own = cut.iter().map(|(path, array)| (self, path, array));
-        for (cutout, path, array) in own.chain(chips.iter().map(|(path, array, chip)| (&**chip, path, array))) {
-            let node = change.replacement_node(path, &cutout.crop(array)?, &ArrayOptions::default())?;
-            nodes.push((path.clone(), node));
+        let mut nodes = Vec::with_capacity(cut.len());
+        for (path, array) in cut {
+            let node = change.replacement_node(&path, &self.crop(&array)?, &ArrayOptions::default())?;
+            nodes.push((path, node));
         }
         let pixels = &self.pixels;
         let entry = change.history_entry(&format!(
@@ -238,8 +233,6 @@ impl<'f> PixelCutout<'f> {
         let together = change.edit(|edit, tree| {
             arrays(edit)?;
             self.move_coordinates(edit, tree, &coordinates, step.as_ref())?;
-            chips.iter().try_for_each(|(.., chip)| chip.move_found_keywords(edit, tree))?;
-            headers.iter().try_for_each(|path| self.move_header(edit, tree, path))?;
             entry.add_to_history(edit, tree)
         });
         // Some edits touch the same bytes, such as the end of one mapping in braces, and are applied one after the other.
@@ -251,12 +244,6 @@ impl<'f> PixelCutout<'f> {
                 change.edit(|edit, _| edit.delete(path))?;
             }
             change.edit(|edit, tree| self.move_coordinates(edit, tree, &coordinates, step.as_ref()))?;
-            for (.., chip) in &chips {
-                change.edit(|edit, tree| chip.move_found_keywords(edit, tree))?;
-            }
-            for path in &headers {
-                change.edit(|edit, tree| self.move_header(edit, tree, path))?;
-            }
             change.edit(|edit, tree| entry.add_to_history(edit, tree))?;
         }
         Ok((change, unlike))
@@ -447,20 +434,12 @@ impl<'f> PixelCutout<'f> {
     }
 
     /// The arrays of a file: those to cut, and those to leave out.
-    fn select_arrays(&self, file: &AsdfFile) -> Result<CutoutArrays<'f>> {
-        let mut arrays = CutoutArrays { cropped: Vec::new(), chips: Vec::new(), copied: Vec::new(), other_shape: Vec::new() };
+    fn select_arrays(&self, file: &AsdfFile) -> Result<CutoutArrays> {
+        let mut arrays = CutoutArrays { cropped: Vec::new(), copied: Vec::new(), other_shape: Vec::new() };
         let only = &self.options.image_only;
         for member in self.image.file_arrays(file)? {
             let path = member.path.clone();
-            if let Some(index) = member.chip {
-                match self.place_in_hdu(index) {
-                    ChipPlace::Own(chip) => arrays.chips.push((path, member.array.clone(), chip)),
-                    ChipPlace::Same | ChipPlace::Outside(_) => {
-                        arrays.other_shape.push(path.to_string());
-                        arrays.copied.push(path);
-                    }
-                }
-            } else if !member.is_image {
+            if !member.is_image {
                 arrays.other_shape.push(path.to_string());
                 arrays.copied.push(path);
             } else if only.is_empty()
@@ -575,47 +554,18 @@ impl<'f> PixelCutout<'f> {
         })
     }
 
-    /// Moves the keywords of the header that the coordinates were found in.
-    fn move_found_keywords(&self, edit: &mut Edit<'_>, tree: &Tree) -> Result<()> {
-        self.move_keywords(edit, tree.find(&TreePath::parse(&self.image.found.path)?))
-    }
-
-    /// Moves the cards of the header of an image, if there is one.
-    fn move_header(&self, edit: &mut Edit<'_>, tree: &Tree, path: &TreePath) -> Result<()> {
-        let header = tree.find(path).filter(|node| node.is_sequence());
-        header.map_or(Ok(()), |header| self.move_cards(edit, path, header))
-    }
-
-    /// Moves the reference pixel, the lengths and the sections in a list of cards.
-    fn move_cards(&self, edit: &mut Edit<'_>, path: &TreePath, header: Node<'_>) -> Result<()> {
-        let mut texts = Header::default();
-        for card in header.items() {
-            if let (Some(keyword), Some(text)) = (card.index(0), card.index(1).and_then(|value| value.as_str()))
-                && let Ok(card) = Card::new(&keyword.text(), &*text, "")
-            {
-                texts.push(card);
-            }
-        }
-        let lengths: Vec<u64> = self.image.shape.iter().rev().copied().collect();
+    /// Moves the reference pixel of an `astropy.wcs.WCS`, whose header is a list of cards.
+    fn move_cards(&self, edit: &mut Edit<'_>, node: Node<'_>, header: Node<'_>) -> Result<()> {
+        let path = TreePath::parse(&self.image.found.path)?;
+        let cards = path.join("hdulist").join("0").join("header");
         for (number, card) in header.items().enumerate() {
             let (Some(keyword), Some(value)) = (card.index(0), card.index(1)) else { continue };
-            let keyword = keyword.text();
-            let place = path.join(number.to_string()).join("1");
-            let length = keyword.strip_prefix("NAXIS").and_then(|axis| axis.parse::<usize>().ok()?.checked_sub(1));
-            if let Some(length) = length.and_then(|axis| self.pixels.length.get(axis))
-                && value.as_u64().is_some_and(|old| old > 0)
-            {
-                edit.set(&place, &Value::from(*length))?;
-            } else if let (Some(start), Some(old)) = (self.keyword_shift(&keyword), value.as_f64()) {
-                edit.set(&place, &Value::from(old - start))?;
-            } else if let Some(card) = texts.card(&keyword) {
-                match move_section(card, &texts, &lengths, &self.pixels) {
-                    SectionCard::Other => {}
-                    SectionCard::Moved(section) => edit.set(&place, &Value::from(section.as_str()))?,
-                    // A list of cards keeps the card, without pixels that the cutout does not have.
-                    SectionCard::Absent => edit.set(&place, &Value::from(""))?,
-                }
+            if let (Some(start), Some(old)) = (self.keyword_shift(&keyword.text()), value.as_f64()) {
+                edit.set(&cards.join(number.to_string()).join("1"), &Value::from(old - start))?;
             }
+        }
+        if node.get("attrs").is_some_and(|attributes| attributes.get("pixel_shape").is_some()) {
+            edit.set(&path.join("attrs").join("pixel_shape"), &Value::seq(self.pixels.length.iter().copied()).flow())?;
         }
         Ok(())
     }
@@ -625,17 +575,9 @@ impl<'f> PixelCutout<'f> {
         let wrong = || {
             Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.image.found.path))
         };
-        let path = TreePath::parse(&self.image.found.path)?;
-        if let Some(header) = node.filter(|node| node.is_sequence()) {
-            return self.move_cards(edit, &path, header);
-        }
         let node = node.filter(|node| node.is_mapping()).ok_or_else(wrong)?;
         if let Some(header) = node.get("hdulist").and_then(|hdus| hdus.index(0)).and_then(|hdu| hdu.get("header")) {
-            if node.get("attrs").is_some_and(|attributes| attributes.get("pixel_shape").is_some()) {
-                let shape = Value::seq(self.pixels.length.iter().copied()).flow();
-                edit.set(&path.join("attrs").join("pixel_shape"), &shape)?;
-            }
-            return self.move_cards(edit, &path.join("hdulist").join("0").join("header"), header);
+            return self.move_cards(edit, node, header);
         }
         let mut moved = 0;
         for (key, value) in node.entries() {
@@ -652,7 +594,7 @@ impl<'f> PixelCutout<'f> {
             else {
                 continue;
             };
-            let path = path.join(&*name);
+            let path = TreePath::parse(&self.image.found.path)?.join(&*name);
             if is_length {
                 edit.set(&path, &Value::from(*length))?;
                 continue;
@@ -675,21 +617,14 @@ enum ChipPlace<'f> {
     Outside(String),
 }
 
-/// Path of the header of the HDU whose data are at a path.
-fn header_of(path: &str) -> Option<String> {
-    image::hdu_of(path).map(|hdu| format!("/fits/{hdu}/header"))
-}
-
 /// Returns `true` for a card with a sum over the whole HDU.
 fn is_sum(card: &Card) -> bool {
     matches!(card.keyword(), "CHECKSUM" | "DATASUM")
 }
 
 /// The arrays of a file, as a cutout sees them.
-struct CutoutArrays<'f> {
+struct CutoutArrays {
     cropped: Vec<(TreePath, Array)>,
-    /// Images with separate coordinates, cut at their own position.
-    chips: Vec<(TreePath, Array, Box<PixelCutout<'f>>)>,
     copied: Vec<TreePath>,
     /// Paths of the large arrays that are left out because they do not match the image.
     other_shape: Vec<String>,

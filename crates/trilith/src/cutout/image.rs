@@ -50,10 +50,8 @@ pub(super) struct ImageArrays<'f> {
 pub(super) struct FileArray {
     pub path: TreePath,
     pub array: Array,
-    /// `true` if the array has the shape and the coordinates of the image. Otherwise it is a chip, or a large array that is left out.
+    /// `true` if the array has the shape and the coordinates of the image. Otherwise it is a large array that is left out.
     pub is_image: bool,
-    /// Number of the HDU of an image of the same shape with separate coordinates, in a list of HDUs.
-    pub chip: Option<usize>,
 }
 
 impl File {
@@ -128,11 +126,6 @@ impl<'f> CutoutImage<'f> {
     }
 }
 
-/// The number of the HDU whose data are at a path.
-pub(super) fn hdu_of(path: &str) -> Option<usize> {
-    path.strip_prefix("/fits/")?.strip_suffix("/data")?.parse().ok()
-}
-
 impl<'f> ImageArrays<'f> {
     /// The image with other coordinates.
     pub(super) fn with_coordinates(&self, found: FoundWcs) -> Self {
@@ -168,11 +161,9 @@ impl<'f> ImageArrays<'f> {
             if listed.path.starts_with(&format!("{}/", self.found.path)) {
                 continue;
             }
-            let has_shape = self.has_shape(array.shape());
-            let is_image = has_shape && is_placed(&listed.path);
-            let chip = hdu_of(&listed.path).filter(|_| has_shape && !is_image && self.found.path.starts_with("/fits/"));
-            if is_image || chip.is_some() || (array.nbytes() > MAX_COPIED_BYTES && ndarray::is_ndarray(node)) {
-                members.push(FileArray { path, array, is_image, chip });
+            let is_image = self.has_shape(array.shape()) && is_placed(&listed.path);
+            if is_image || (array.nbytes() > MAX_COPIED_BYTES && ndarray::is_ndarray(node)) {
+                members.push(FileArray { path, array, is_image });
             }
         }
         Ok(self.members.get_or_init(|| members))
