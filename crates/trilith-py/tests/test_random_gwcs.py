@@ -25,7 +25,8 @@ PIPELINES = int(os.environ.get("TRILITH_CAMPAIGN", "120"))
 SEED = int(os.environ.get("TRILITH_CAMPAIGN_SEED", "0"))
 UFUNCS = ["Sin", "Cos", "Tan", "Arcsin", "Arccos", "Arctan", "Sinh", "Cosh", "Tanh", "Arcsinh", "Arccosh", "Arctanh", "Exp", "Exp2", "Expm1", "Log"]
 UFUNCS += ["Log10", "Log2", "Log1p", "Sqrt", "Cbrt", "Absolute", "Fabs", "Square", "Reciprocal", "Negative", "Positive", "Rad2deg", "Deg2rad"]
-PAIRS = ["Add", "Subtract", "Multiply", "Logaddexp", "Logaddexp2", "True_divide", "Power", "Hypot", "Arctan2"]
+# Power makes angles so large that their turns are rounded away.
+PAIRS = ["Add", "Subtract", "Multiply", "Logaddexp", "Logaddexp2", "True_divide", "Hypot", "Arctan2"]
 CODES = ["AZP", "SZP", "TAN", "STG", "SIN", "ARC", "ZEA", "AIR", "CYP", "CEA", "CAR", "MER", "SFL", "PAR", "MOL", "AIT", "COP", "COE", "COD", "COO", "BON", "PCO", "TSC", "HPX", "XPH"]
 ANGLES = [u.deg, u.arcmin, u.arcsec, u.rad]
 
@@ -89,6 +90,9 @@ class Maker:
 
     def projection(self, codes=CODES, ways=("Pix2Sky_", "Sky2Pix_")):
         code, words = self.draw.choice(codes), {}
+        way = self.draw.choice(ways)
+        if way == "Sky2Pix_" and code in ("HPX", "XPH"):
+            code = "ZEA"  # wcslib mirrors longitudes above 180 degrees
         if code == "AZP":
             words = {"mu": self.u(-0.5, 3), "gamma": self.u(-40, 40)}
         elif code == "SZP":
@@ -107,7 +111,9 @@ class Maker:
             words = {"theta1": self.u(20, 80) * self.draw.choice([1, -1])}
         elif code == "HPX":
             words = {"H": float(self.draw.choice([2, 4, 6])), "X": float(self.draw.choice([3, 1]))}
-        return getattr(projections, self.draw.choice(ways) + code)(**words)
+        transform = getattr(projections, way + code)(**words)
+        # wcslib also computes latitudes beyond a pole, which are none.
+        return transform if way == "Pix2Sky_" else m.Identity(1) & m.Sine1D(85.0, 0.003, 0.1) | transform
 
     def surface(self):
         """A polynomial of two numbers."""
@@ -226,8 +232,11 @@ def relative_difference(found, wanted):
 
 
 def has_wrong_inverse(transform):
-    """Whether a `fitswcs_imaging` is in the transform whose inverse in gwcs does not lead back, as for a reference point off the pole."""
+    """Whether inverses in the transform do not lead back: those of `fitswcs_imaging` in gwcs for a reference point off the pole, and those of
+    rotations, whose longitudes have another turn than the native ones."""
     for part in transform.traverse_postorder() if hasattr(transform, "traverse_postorder") else [transform]:
+        if isinstance(part, r.RotateNative2Celestial | r.RotateCelestial2Native | r.EulerAngleRotation):
+            return True
         if isinstance(part, FITSImagingWCSTransform):
             there = part(np.array([1.0, 2.0]), np.array([3.0, -1.0]))
             if not np.allclose(part.inverse(*there), [[1.0, 2.0], [3.0, -1.0]], atol=1e-6):
@@ -251,13 +260,13 @@ def compare(wcs, pixels, is_plain):
     own = trilith.open(written.getvalue())["data"].wcs
     found = np.array(own.pixel_to_world_values(*pixels, with_bounding_box=False), float)
     # A point is missing as a whole.
-    lost = np.isnan(wanted).any(axis=0)
-    assert (np.isnan(found).any(axis=0) == lost).all(), "points without coordinates"
+    lost = ~np.isfinite(wanted).all(axis=0)
+    assert (~np.isfinite(found).all(axis=0) == lost).all(), "points without coordinates"
     worst = relative_difference(found, wanted)[:, ~lost].max(initial=0)
     assert worst < 1e-9, f"forward: {worst}"
     if is_plain:
         found_boxed = np.array(own.pixel_to_world_values(*pixels), float)
-        assert (np.isnan(found_boxed).any(axis=0) == np.isnan(boxed).any(axis=0)).all(), "bounding box"
+        assert (np.isfinite(found_boxed).all(axis=0) == np.isfinite(boxed).all(axis=0)).all(), "bounding box"
     try:
         back = np.array(own.world_to_pixel_values(*found, with_bounding_box=False), float)
     except NotImplementedError as error:
@@ -278,11 +287,11 @@ def compare(wcs, pixels, is_plain):
         except NotImplementedError as error:
             assert "no inverse" in str(error)
             return "equal, no inverse of the file"
-        if has_wrong_inverse(wcs.forward_transform):
-            return "equal, the peer inverts wrongly"
         again = np.array(own.pixel_to_world_values(*from_file, with_bounding_box=False), float)
         is_exact = (relative_difference(again, wanted) < 1e-6).all(axis=0)
         bad = relative_difference(from_file, wanted_back)[:, ~(np.isnan(from_file).any(axis=0) | is_exact)].max(initial=0)
+        if bad > 1e-6 and has_wrong_inverse(wcs.forward_transform):
+            return "equal, the peer inverts wrongly"
         assert bad < 1e-6, f"inverse of the file: {bad}"
     return "equal"
 
