@@ -8,9 +8,7 @@ use tables::is_tabular;
 pub use tables::{ArrayReference, ReferencedArray};
 
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
-use crate::{
-    BoundingBox, Error, Polynomial, PolynomialBasis, Projection, Result, Transform, WcsLimits, native_to_celestial, pole,
-};
+use crate::{Error, Polynomial, PolynomialBasis, Projection, Result, Transform, WcsLimits, native_to_celestial, pole};
 
 /// Axes of a header, at most; more than any instrument has.
 const MAX_AXES: usize = 16;
@@ -104,9 +102,8 @@ impl<'k> HeaderParser<'k> {
         let name =
             |axis: usize| ["x", "y", "z"].get(axis).map_or_else(|| format!("pixel {}", axis + 1), |name| (*name).to_owned());
         pixels.axes = (0..self.count).map(|axis| FrameAxis::new(name(axis), "pixel", "")).collect();
-        let bounds: Option<BoundingBox> = None;
         let steps = vec![PipelineStep { frame: pixels, transform: Some(transform) }, PipelineStep { frame, transform: None }];
-        let mut wcs = Wcs::new(self.keywords.text_value("WCSNAME"), steps, bounds, lengths, self.limits)?;
+        let mut wcs = Wcs::new(self.keywords.text_value("WCSNAME"), steps, None, lengths, self.limits)?;
         let is_left_out = |axis: &usize| !chosen.contains(axis);
         wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis, missing.get(&axis))).collect();
         Ok(wcs)

@@ -116,7 +116,7 @@ impl HeaderParser<'_> {
                 return Err(Error::Invalid(format!("{kind}{axis} = LOOKUP without {key}")));
             };
             let reference = ArrayReference::new(extension, self.keywords.version_of(parameters, axis), None);
-            self.distortion_table(&reference, along == axis as f64)
+            self.read_distortion_table(&reference, along == axis as f64)
                 .map_err(|error| error.within(&format!("{kind}{axis}")))
                 .map(Some)
         };
@@ -124,7 +124,7 @@ impl HeaderParser<'_> {
             // The older form: one array, for one axis. Without the array nothing is added.
             Some(axis) => {
                 let reference = ArrayReference::new(DETECTOR_EXTENSION, 1.0, None);
-                let table = self.keywords.arrays.contains_key(&reference).then(|| self.distortion_table(&reference, true));
+                let table = self.keywords.arrays.contains_key(&reference).then(|| self.read_distortion_table(&reference, true));
                 let table = table.transpose().map_err(|error| error.within("AXISCORR"))?;
                 match axis {
                     1.0 => [table, None],
@@ -134,10 +134,10 @@ impl HeaderParser<'_> {
             }
             None => [table(1)?, table(2)?],
         };
-        if tables.iter().all(Option::is_none) { Ok(transform) } else { transform.plus_tables(tables) }
+        if tables.iter().all(Option::is_none) { Ok(transform) } else { transform.add_tables(tables) }
     }
 
-    fn distortion_table(&self, reference: &ArrayReference, is_in_order: bool) -> Result<DistortionTable> {
+    fn read_distortion_table(&self, reference: &ArrayReference, is_in_order: bool) -> Result<DistortionTable> {
         let array = self.find_array(reference)?;
         let [rows, columns] = match array.shape[..] {
             [columns] => [1, columns],
@@ -187,13 +187,14 @@ impl HeaderParser<'_> {
         let groups = groups.into_iter().map(|(reference, mut axes)| {
             axes.sort_unstable();
             let first = axes.first().map_or(0, |(_, axis)| axis + 1);
-            let transform = self.tabular_transform(&reference, &axes).map_err(|error| error.within(&format!("PS{first}_0")))?;
+            let transform =
+                self.build_tabular_transform(&reference, &axes).map_err(|error| error.within(&format!("PS{first}_0")))?;
             Ok(TabularAxes { axes: axes.into_iter().map(|(_, axis)| axis).collect(), transform })
         });
         Ok((groups.collect::<Result<_>>()?, missing))
     }
 
-    fn tabular_transform(&self, reference: &ArrayReference, axes: &[(usize, usize)]) -> Result<Transform> {
+    fn build_tabular_transform(&self, reference: &ArrayReference, axes: &[(usize, usize)]) -> Result<Transform> {
         let array = self.find_array(reference)?;
         // A vector is a table of one axis.
         let (own, outer) = match array.shape.split_last() {

@@ -67,7 +67,7 @@ pub(super) fn evaluate_tables(tables: &[Option<DistortionTable>; 2], x: f64, y: 
 impl Transform {
     /// Returns the sum of the transform and what tables give at its first two inputs. A table adds little, so that an iteration may
     /// start from the inverse of the transform.
-    pub(crate) fn plus_tables(self, tables: [Option<DistortionTable>; 2]) -> Result<Self> {
+    pub(crate) fn add_tables(self, tables: [Option<DistortionTable>; 2]) -> Result<Self> {
         if self.inputs < 2 || self.inputs != self.outputs {
             return Err(Error::Invalid("a distortion in tables of one axis".to_owned()));
         }
@@ -99,8 +99,8 @@ mod tests {
         assert!(table.value_at(f64::NAN, 0.0).is_nan());
         assert!(DistortionTable::new([3, 3], vec![0.0; 6], [axis; 2]).is_err());
         let sum = Transform::shift(1.0);
-        assert!(sum.plus_tables([None, None]).is_err());
-        let sum = Transform::identity(3).plus_tables([Some(table), None]).unwrap();
+        assert!(sum.add_tables([None, None]).is_err());
+        let sum = Transform::identity(3).add_tables([Some(table), None]).unwrap();
         assert_eq!(sum.evaluate_point(&[5.0, 5.0, 7.0]).unwrap(), [10.5, 5.0, 7.0]);
         assert!(sum.inverse().is_err());
         assert!(sum.approximate_inverse().is_ok());
