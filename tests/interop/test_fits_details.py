@@ -1,6 +1,7 @@
 """Details of FITS files that programs write differently: filling, undefined cards, old logical columns, truncated files. (The rest tier.)"""
 
 import gzip
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -181,6 +182,60 @@ class FitsDetails(unittest.TestCase):
         self.assertFalse({"BIASSEC", "AMPSEC"} & set(header))
         self.assertRegex(said.stderr, "BIASSEC, AMPSEC of HDU 0 left out")
         np.testing.assert_allclose(WCS(header).pixel_to_world_values(0, 0), WCS(fits.getheader(path)).pixel_to_world_values(x, y))
+
+
+class HduPairs(unittest.TestCase):
+    """HDUs are compared with those of the same EXTNAME and EXTVER, wherever they are. The peer is what was written."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def diff(self, *options):
+        words = [peer.PROGRAM, "diff", "a.fits", "b.fits", "--json", *options]
+        done = subprocess.run(words, capture_output=True, check=False, cwd=self.folder)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return {(one["path"], one["kind"]) for one in json.loads(done.stdout)["differences"]}
+
+    def write_both(self, a, b, embed=False):
+        for name, hdus in (("a.fits", a), ("b.fits", b)):
+            path = self.folder / name
+            made = [fits.PrimaryHDU()]
+            for extension, version, value in hdus:
+                hdu = fits.ImageHDU(np.full(3, value, "i2"), name=extension or None, ver=version)
+                hdu.header["VALUE"] = value
+                made.append(hdu)
+            fits.HDUList(made).writeto(path, overwrite=True)
+            if embed:
+                inner = self.folder / "inner.asdf"
+                asdf.AsdfFile({"meta": 1}).write_to(inner)
+                peer.trilith("convert", inner, self.folder / "out.fits", "--embed", path)
+                (self.folder / "out.fits").replace(path)
+
+    def test_missing_hdu_is_reported_and_others_are_paired(self):
+        for embed in (False, True):
+            with self.subTest(embed=embed):
+                self.write_both([("SCI", 1, 1), ("ERR", 1, 2), ("DQ", 1, 3)], [("SCI", 1, 1), ("DQ", 1, 3)], embed)
+                self.assertEqual(self.diff(), {("/fits/2", "removed")})
+                self.write_both([("SCI", 1, 1), ("DQ", 1, 3)], [("NEW", 1, 9), ("SCI", 1, 1), ("DQ", 1, 3)], embed)
+                self.assertEqual(self.diff(), {("/fits/1", "added")})
+
+    def test_pairs_by_name_version_and_number(self):
+        self.write_both([("SCI", 1, 1), ("SCI", 2, 2), ("", 1, 3)], [("", 1, 3), ("SCI", 2, 2), ("SCI", 1, 1)])
+        self.assertEqual(self.diff(), set())
+        self.write_both([("A", 1, 1), ("SCI", 1, 2)], [("SCI", 1, 4), ("A", 1, 1)])
+        self.assertEqual(self.diff(), {("/fits/2@VALUE", "value"), ("/fits/2/data", "elements")})
+        # Another name at the same place is a card that differs.
+        self.write_both([("A", 1, 1)], [("B", 1, 1)])
+        self.assertEqual(self.diff(), {("/fits/1@EXTNAME", "value")})
+
+    def test_patterns_name_hdus(self):
+        self.write_both([("SCI", 1, 1), ("ERR", 1, 2)], [("SCI", 1, 5), ("ERR", 1, 2), ("DQ", 1, 3)])
+        self.assertEqual(self.diff("--ignore", "/fits/SCI@VALUE"), {("/fits/1/data", "elements"), ("/fits/3", "added")})
+        self.assertEqual(self.diff("--ignore", "/fits/sci", "--ignore", "/fits/DQ"), set())
+        found = peer.trilith("search", self.folder / "a.fits", "--path", "/fits/ERR,1@VALUE").decode()
+        self.assertEqual(found.partition("#")[2].strip(), "/fits/2@VALUE: 2")
 
 
 class NamesAndSizes(unittest.TestCase):

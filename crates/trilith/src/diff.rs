@@ -3,10 +3,12 @@
 //! Storage is not a difference: compression, byte order, strides, the order of blocks, the spelling of a number.
 
 mod attributes;
+mod hdus;
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
+use self::hdus::{describe_hdu, is_hdu_list, number_ignored, pair_hdus};
 use crate::array::{Array, Byteorder, Datatype, unravel};
 use crate::asdf::{AsdfFile, annotations};
 use crate::convert::stream_as_asdf;
@@ -152,12 +154,13 @@ impl File {
 /// Compares the cards of the FITS files around two trees. Their data are arrays of the trees.
 fn compare_cards(a: &Item<'_>, b: &Item<'_>, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
     let limits = a.backend().limits().clone();
+    let options = &number_ignored(a, b, options)?;
     let mut compare = Comparer { limits: &limits, out: Differences { options, found: Vec::new() }, cached: 0 };
-    for (number, ((_, a), (_, b))) in a.keyed_children()?.into_iter().zip(b.keyed_children()?).enumerate() {
-        let path = format!("/fits/{number}");
-        let keys = if options.ignore.is_empty() { TreePath::root() } else { TreePath::parse(&path)? };
-        if !compare.out.is_ignored(&path, &keys) {
-            compare.compare_attributes(&ItemPair { path, keys, a, b, depth: 1, is_revisit: false })?;
+    let keys = if options.ignore.is_empty() { TreePath::root() } else { TreePath::parse("/fits")? };
+    let list = ItemPair { path: "/fits".to_owned(), keys, a: a.clone(), b: b.clone(), depth: 0, is_revisit: false };
+    for pair in compare.compare_children(&list)? {
+        if !compare.out.is_ignored(&pair.path, &pair.keys) {
+            compare.compare_attributes(&pair)?;
         }
     }
     Ok(compare.out.found)
@@ -222,6 +225,7 @@ struct ItemPair<'f> {
 fn compare_items<'f>(a: Item<'f>, b: Item<'f>, path: &str, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
     let limits = a.backend().limits().clone();
     let _calls = (limits.call(), b.backend().limits().call());
+    let options = &number_ignored(&a, &b, options)?;
     let mut compare = Comparer { limits: &limits, out: Differences { options, found: Vec::new() }, cached: 0 };
     let mut left = limits.nodes;
     // Items that are compared once more: with references, a small file can have very many.
@@ -351,6 +355,11 @@ impl Comparer<'_> {
             a.retain(|child| !is_cards(child));
             b.retain(|child| !is_cards(child));
         }
+        let has_hdus = is_hdu_list(&pair.a) && is_hdu_list(&pair.b);
+        if has_hdus {
+            pair_hdus(&a, &mut b)?;
+        }
+        let describe = |item: &Item<'_>| if has_hdus { describe_hdu(item) } else { Ok(describe_item(item)) };
         let in_b: HashMap<&str, &Item<'_>> = b.iter().map(|child| (child.key.as_str(), &child.item)).collect();
         let in_a: HashSet<&str> = a.iter().map(|child| child.key.as_str()).collect();
         let keys = |key: &str| if self.out.options.ignore.is_empty() { TreePath::root() } else { pair.keys.join(key) };
@@ -364,13 +373,13 @@ impl Comparer<'_> {
                     both.push(ItemPair { path, keys, a: child.item.clone(), b: (*other).clone(), depth, is_revisit: is_again });
                 }
                 None if self.out.is_ignored(&path, &keys) => {}
-                None => only.push((path, DifferenceKind::Removed, Some(describe_item(&child.item)), None)),
+                None => only.push((path, DifferenceKind::Removed, Some(describe(&child.item)?), None)),
             }
         }
         for child in b.iter().filter(|child| !in_a.contains(child.key.as_str())) {
             self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
             if !self.out.is_ignored(&child.path, &keys(&child.key)) {
-                only.push((child.path.clone(), DifferenceKind::Added, None, Some(describe_item(&child.item))));
+                only.push((child.path.clone(), DifferenceKind::Added, None, Some(describe(&child.item)?)));
             }
         }
         for (path, kind, a, b) in only {

@@ -19,6 +19,7 @@ mod file_format;
 mod file_set;
 mod find_files;
 mod fits;
+mod hdu_paths;
 mod hdu_summary;
 mod item;
 mod item_decoder;
@@ -59,6 +60,7 @@ pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 pub(crate) use fits::{headers_in_place, surrounding_hdus};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
+pub(crate) use hdu_paths::number_hdus;
 pub use hdu_summary::{HduSummary, hdu_summaries};
 pub use item::{ArrayEntry, File, Item, ItemChildren, ItemFlags, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};
 pub use item_decoder::ItemDecoder;

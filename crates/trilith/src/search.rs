@@ -20,7 +20,7 @@ use regex::Regex;
 use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
-use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind, surrounding_hdus};
+use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind, number_hdus, surrounding_hdus};
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
@@ -132,6 +132,7 @@ impl SearchQuery {
     /// Returns an error if the items cannot be found, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are
     /// too many, and the errors of `take`.
     pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&SearchMatch<'_>) -> Result<()>) -> Result<()> {
+        let pattern = self.path.as_ref().map(|pattern| number_hdus(start, pattern)).transpose()?;
         let mut walk = start.walk();
         while let Some(visit) = walk.try_next()? {
             let item = &visit.item;
@@ -139,16 +140,16 @@ impl SearchQuery {
                 walk.skip_children();
                 continue;
             }
-            if self.matches(visit.name.as_deref(), item, || walk.path()) {
+            if self.matches(visit.name.as_deref(), item, pattern.as_ref(), || walk.path()) {
                 take(&SearchMatch { path: walk.path(), item, attribute: None, address: walk.path() })?;
             }
-            self.search_attributes(item, || walk.path(), &mut take)?;
+            self.search_attributes(item, pattern.as_ref(), || walk.path(), &mut take)?;
         }
         if self.has_attribute_conditions()
             && let Some(hdus) = surrounding_hdus(start)?
         {
             for (number, (_, hdu)) in hdus.keyed_children()?.into_iter().enumerate() {
-                self.search_attributes(&hdu, || format!("/fits/{number}"), &mut take)?;
+                self.search_attributes(&hdu, pattern.as_ref(), || format!("/fits/{number}"), &mut take)?;
             }
         }
         Ok(())
@@ -158,6 +159,7 @@ impl SearchQuery {
     fn search_attributes(
         &self,
         item: &Item<'_>,
+        pattern: Option<&AddressPattern>,
         path: impl Fn() -> String,
         take: &mut impl FnMut(&SearchMatch<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -165,13 +167,13 @@ impl SearchQuery {
             return Ok(());
         }
         let mut known = None;
-        for (index, attribute) in number_attributes(item.attributes()?) {
-            let key_fits = self.key.iter().all(|re| re.is_match(&attribute.name));
-            if !key_fits || !self.value.iter().all(|test| test.attribute_matches(&attribute.value)) {
+        let is_wanted = |name: &str| self.key.iter().all(|re| re.is_match(name));
+        for (index, attribute) in number_attributes(item.backend().attributes(item.location(), &is_wanted)?) {
+            if !self.value.iter().all(|test| test.attribute_matches(&attribute.value)) {
                 continue;
             }
             let path = known.get_or_insert_with(&path);
-            if self.path.as_ref().is_some_and(|pattern| !pattern.matches_attribute(path, &attribute.name, index)) {
+            if pattern.is_some_and(|pattern| !pattern.matches_attribute(path, &attribute.name, index)) {
                 continue;
             }
             let address = ItemAddress::attribute(path.as_str(), &attribute.name, index).to_string();
@@ -187,9 +189,15 @@ impl SearchQuery {
     }
 
     /// Returns `true` if an item of this name meets the conditions; its path is asked for if it matters.
-    fn matches(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
+    fn matches(
+        &self,
+        name: Option<&str>,
+        item: &Item<'_>,
+        pattern: Option<&AddressPattern>,
+        path: impl FnOnce() -> String,
+    ) -> bool {
         let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
-        let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches_item(&path()));
+        let path_fits = || pattern.is_none_or(|pattern| pattern.matches_item(&path()));
         let tag_fits = || self.tag.as_ref().is_none_or(|re| item.metadata().tag.is_some_and(|tag| re.is_match(tag)));
         let value_fits = || self.value.iter().all(|test| test.value_matches(item));
         key_fits && tag_fits() && value_fits() && self.array_fits(item) && path_fits()

@@ -363,6 +363,11 @@ impl AddressPattern {
         self.has_matched.load(Ordering::Relaxed)
     }
 
+    /// Returns the pattern with another text, which reports to this one whether it fits anything.
+    pub(crate) fn with_text(&self, text: &str) -> Result<Self> {
+        Ok(Self { has_matched: Arc::clone(&self.has_matched), ..Self::parse(text)? })
+    }
+
     fn report(&self, fits: bool) -> bool {
         if fits {
             self.has_matched.store(true, Ordering::Relaxed);

@@ -106,11 +106,11 @@ impl Backend for AsdfFile {
     }
 
     fn find(&self, path: &str) -> Result<ResolvedItem> {
-        if let Some(path) = super::fits::path_by_number(self, path) {
+        if let Some(path) = super::hdu_paths::path_by_number(self, path) {
             return Ok(to_resolved_item(&walk::find(self, &path)?, self));
         }
         if let Some(listing) = super::fits::listing_at(self, path)? {
-            let numbered = super::fits::path_by_number(&listing, path);
+            let numbered = super::hdu_paths::path_by_number(&listing, path);
             let path = numbered.as_deref().unwrap_or(path);
             let found = walk::find(&listing, path)?;
             let place = node_location(found.node(&listing));
@@ -125,7 +125,7 @@ impl Backend for AsdfFile {
         if ndarray::is_ndarray(node) {
             return Ok(None);
         }
-        let named = || super::fits::number_of(self, node, key).and_then(|number| node.index(number));
+        let named = || super::hdu_paths::number_of(self, node, key).and_then(|number| node.index(number));
         Ok(node.child(key).or_else(named).map(node_location))
     }
 
@@ -145,11 +145,15 @@ impl Backend for AsdfFile {
         self.tree().path_of(self.node_at(at).id()).map(|path| path.to_string())
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
+    fn attributes(&self, at: &ItemLocation, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
         let node = self.node_at(at);
         match header_owner(self, node) {
-            Some(hdu) if hdu.id() == node.id() => Ok(super::fits::hdu_attributes(self, hdu)),
-            _ => Ok(annotation_at(self, at)?.map(|said| said.item_attributes()).unwrap_or_default()),
+            Some(hdu) if hdu.id() == node.id() => Ok(super::fits::hdu_attributes(self, hdu, is_wanted)),
+            _ => {
+                let mut all = annotation_at(self, at)?.map(|said| said.item_attributes()).unwrap_or_default();
+                all.retain(|attribute| is_wanted(&attribute.name));
+                Ok(all)
+            }
         }
     }
 
@@ -333,7 +337,7 @@ pub(super) fn expand(file: &AsdfFile, at: &ItemLocation, options: ExpandOptions,
                 | asdf::TreeEvent::Unreadable(node, _)
                 | asdf::TreeEvent::Sequence(node)
                 | asdf::TreeEvent::Mapping(node) => Some(match std::ptr::eq(node.tree(), file.tree()) {
-                    true => Backend::attributes(file, &node_location(*node))?,
+                    true => Backend::attributes(file, &node_location(*node), &|_| true)?,
                     false => Vec::new(),
                 }),
             };

@@ -229,12 +229,12 @@ pub trait Backend: Any + Debug + Send + Sync {
         super::expand::path_of(self, at)
     }
 
-    /// Returns the attributes of an item, in the order of the file; names may repeat.
+    /// Returns the attributes of an item whose names are wanted, in the order of the file; names may repeat.
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
-        let _ = at;
+    fn attributes(&self, at: &ItemLocation, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
+        let _ = (at, is_wanted);
         Ok(Vec::new())
     }
 

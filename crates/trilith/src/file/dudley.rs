@@ -300,10 +300,10 @@ impl Backend for DudleyFile {
         }
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
+    fn attributes(&self, at: &ItemLocation, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
         // A member of structs has none.
         let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
-        self.attributes(id)
+        self.selected_attributes(id, is_wanted)
     }
 
     fn kind(&self, at: &ItemLocation) -> ItemKind {

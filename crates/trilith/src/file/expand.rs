@@ -105,7 +105,7 @@ fn expand_plain(backend: &dyn Backend, at: &ItemLocation, options: ExpandOptions
                 .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the file has more items to write out"))?;
             let tag = if options.tags { backend.metadata(&place, MetadataParts::TAG)?.tag } else { None };
             if options.attributes {
-                take(None, ExpandEvent::Attributes(backend.attributes(&place)?))?;
+                take(None, ExpandEvent::Attributes(backend.attributes(&place, &|_| true)?))?;
             }
             match backend.kind(&place) {
                 ItemKind::Array => {

@@ -15,7 +15,7 @@ use crate::bytes::{BaseUri, Resolve, SourceRef};
 use crate::condition::{Condition, TableCell};
 use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, LayoutValues, OmittedFile, ShapeMismatch};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, typed_attributes};
+use crate::layout::{Byteorder, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, selected_attributes};
 use crate::limits::Limits;
 use crate::threads::lock;
 use crate::tree::index_of;
@@ -433,15 +433,16 @@ impl Backend for FileSet {
         Some(self.path_of(at).unwrap_or_default())
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
+    fn attributes(&self, at: &ItemLocation, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
         match at {
+            ItemLocation::Node(0) if !is_wanted("files") => Ok(Vec::new()),
             ItemLocation::Node(0) => {
                 let files = self.catalog.files().iter().map(|name| AttributeValue::Text(name.clone())).collect();
                 Ok(vec![ItemAttribute::new("files", AttributeValue::List(files))])
             }
             _ => {
                 let item = self.find_node(at).map(|node| node.item);
-                Ok(item.map(|item| typed_attributes(&self.template, item, None)).unwrap_or_default())
+                Ok(item.map(|item| selected_attributes(&self.template, item, None, is_wanted)).unwrap_or_default())
             }
         }
     }

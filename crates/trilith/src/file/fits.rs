@@ -15,6 +15,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress};
+use super::hdu_paths::path_by_number;
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
@@ -38,11 +39,11 @@ pub(super) enum ElementForm {
 }
 
 /// The arrays of a FITS file for the tree inside it.
-struct HduArrays {
-    fits: Arc<FitsFile>,
+pub(super) struct HduArrays {
+    pub(super) fits: Arc<FitsFile>,
     form: ElementForm,
     /// `true` if the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
-    is_listing: bool,
+    pub(super) is_listing: bool,
 }
 
 /// The HDU, column and row that a source of a listing names.
@@ -165,7 +166,7 @@ pub(crate) fn container_fits(file: &AsdfFile) -> Option<&FitsFile> {
     hdu_arrays(file).map(|hdus| &*hdus.fits)
 }
 
-fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
+pub(super) fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
     let any: &dyn Any = file.fits_file()?;
     any.downcast_ref()
 }
@@ -267,8 +268,9 @@ fn refuse_column_value(file: &AsdfFile, path: &str, name: &AddressName) -> Resul
         let (table, column) = path.rsplit_once('/')?;
         let (owner, _) = table.rsplit_once('/')?;
         let node = file.tree().find(&TreePath::parse(owner).ok()?)?;
-        let cards = hdu_attributes(file, super::asdf::header_owner(file, node)?);
-        let named = |card: &&ItemAttribute| card.value.as_text() == Some(column) && card.name.starts_with("TTYPE");
+        let is_name = |keyword: &str| keyword.starts_with("TTYPE");
+        let cards = hdu_attributes(file, super::asdf::header_owner(file, node)?, &is_name);
+        let named = |card: &&ItemAttribute| card.value.as_text() == Some(column);
         Some((owner, cards.iter().find(named)?.name.strip_prefix("TTYPE")?.to_owned()))
     };
     Err(match number() {
@@ -316,31 +318,11 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
     open_listing(Arc::clone(&hdus.fits), file.resolver().clone(), hdus.form).map(Some)
 }
 
-/// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.
-pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
-    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
-    let path = TreePath::parse(path).ok()?;
-    let [first, name, rest @ ..] = path.keys() else { return None };
-    if first != "fits" || name.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let number = hdus.fits.find(name).ok()?.index();
-    let root = TreePath::root().join("fits").join(number.to_string());
-    Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
-}
-
-/// The number of the HDU that a key names, in the list of HDUs.
-pub(super) fn number_of(file: &AsdfFile, list: Node<'_>, key: &str) -> Option<usize> {
-    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
-    let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
-    if is_list { hdus.fits.find(key).ok().map(Hdu::index) } else { None }
-}
-
-/// The cards of an HDU of a FITS file.
-pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>) -> Vec<ItemAttribute> {
+/// The cards of an HDU of a FITS file with wanted keywords.
+pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ItemAttribute> {
     let number = || file.tree().path_of(hdu.id())?.split_last()?.1.parse::<usize>().ok();
     let found = || hdu_arrays(file).filter(|hdus| hdus.is_listing)?.fits.hdus().get(number()?);
-    found().map(|hdu| fits::header_attributes(hdu.header())).unwrap_or_default()
+    found().map(|hdu| fits::header_attributes(hdu.header(), is_wanted)).unwrap_or_default()
 }
 
 /// Returns the unit that a FITS header declares for an array: BUNIT of an image, TUNITn of a column of a table.

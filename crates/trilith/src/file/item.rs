@@ -547,7 +547,7 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns an error if they cannot be read.
     pub fn attributes(&self) -> Result<Vec<ItemAttribute>> {
-        self.backend().attributes(&self.place)
+        self.backend().attributes(&self.place, &|_| true)
     }
 
     /// Returns the item as one of a Dudley file, and its number in the outline, if it is one.

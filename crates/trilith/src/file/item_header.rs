@@ -50,11 +50,16 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
     /// # Errors
     /// Returns the errors of [`Item::attributes`].
     pub fn attributes(&self) -> Result<Vec<ItemAttribute>> {
-        let mut all = self.item.attributes()?;
-        if let Some(owner) = self.owner() {
-            all.extend(owner.attributes()?);
-        }
-        Ok(all)
+        self.selected_attributes(&|_| true)
+    }
+
+    /// Returns those of [`ItemHeader::attributes`] whose names are wanted. Others are not built: a header has many cards.
+    fn selected_attributes(&self, is_wanted: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
+        let own = self.item.backend().attributes(self.item.location(), is_wanted)?;
+        Ok(match self.owner() {
+            Some(owner) => [own, owner.backend().attributes(owner.location(), is_wanted)?].concat(),
+            None => own,
+        })
     }
 
     /// Returns an attribute of the item, or else of the item that holds it. Keywords of FITS are found without their case.
@@ -62,18 +67,11 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
     /// # Errors
     /// Returns the errors of [`Item::attributes`].
     pub fn find(&self, selector: &AttributeSelector) -> Result<Option<ItemAttribute>> {
-        // A layout may have very many attributes.
         let decoded = leniently_decoded(&selector.name);
-        let fits = |known: &str| known == selector.name || known == decoded;
-        let all = match self.item.as_dudley() {
-            Some((file, id)) => file.selected_attributes(id, &fits)?,
-            None => self.attributes()?,
-        };
         let ignores_case = self.item.backend().family() == "fits";
-        let find = |name: &str| {
-            let is_it = |known: &&ItemAttribute| known.name == name || ignores_case && known.name.eq_ignore_ascii_case(name);
-            all.iter().filter(is_it).nth(selector.index.unwrap_or(0)).cloned()
-        };
+        let fits_name = |known: &str, name: &str| known == name || ignores_case && known.eq_ignore_ascii_case(name);
+        let all = self.selected_attributes(&|known| fits_name(known, &selector.name) || fits_name(known, &decoded))?;
+        let find = |name: &str| all.iter().filter(|known| fits_name(&known.name, name)).nth(selector.index.unwrap_or(0)).cloned();
         Ok(find(&selector.name).or_else(|| match &decoded {
             Cow::Owned(decoded) => find(decoded),
             Cow::Borrowed(_) => None,

@@ -18,10 +18,10 @@ const NUMBERED_STRUCTURE: &[&str] =
 const APPLIED_KEYWORDS: &[&str] = &["BSCALE", "BZERO", "BLANK", "ZSCALE", "ZZERO", "ZBLANK"];
 const NUMBERED_APPLIED: &[&str] = &["TSCAL", "TZERO", "TNULL", "PSCAL", "PZERO"];
 
-/// Returns the cards of a header as attributes, in their order. A unit in brackets at the start of a comment is the unit of the value
+/// Returns the cards of a header with wanted keywords as attributes, in their order. A unit in brackets at the start of a comment is the unit of the value
 /// (FITS 4.0, section 4.3.2).
-pub fn header_attributes(header: &Header) -> Vec<ItemAttribute> {
-    header.cards().iter().map(card_attribute).collect()
+pub fn header_attributes(header: &Header, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ItemAttribute> {
+    header.cards().iter().filter(|card| is_wanted(card.keyword())).map(card_attribute).collect()
 }
 
 fn card_attribute(card: &Card) -> ItemAttribute {
