@@ -2,12 +2,16 @@
 
 import itertools
 import json
+import os
+import threading
 
 import asdf
+import h5py
 import numpy as np
 import peer
 import test_foreign_files
 import test_tiff
+import trilith as python
 from peer import Case, trilith, trilith_json
 
 try:
@@ -83,3 +87,41 @@ class Conversions(Case):
         said = trilith_json("digest", path, *options)
         self.assertEqual(said["errors"], {}, json.dumps(said)[:500])
         return sorted(entry["sha256"] for entry in said["arrays"].values() if entry["datatype"][0] not in ("ascii", "utf8", "ucs4"))
+
+
+class WithoutTemporaryFiles(Case):
+    """Conversions need no folder for temporary files: nothing but the draft of the output appears, next to it. (The rest tier.)"""
+
+    def watch(self, *words):
+        """Converts without a folder for temporary files; returns the names that appear next to the output."""
+        seen, is_done = set(), threading.Event()
+
+        def look():
+            while not is_done.is_set():
+                seen.update(path.name for path in self.folder.iterdir())
+
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        try:
+            trilith("convert", *words, env={**os.environ, "TMPDIR": "/dev/null/none"})
+        finally:
+            is_done.set()
+            watcher.join()
+        return seen
+
+    def test_only_draft_appears(self):
+        with h5py.File(self.folder / "x.h5", "w") as file:
+            data = np.random.default_rng(1).integers(0, 9, (500, 400)).astype("i4")
+            file.create_dataset("d", data=data, chunks=(50, 50), compression="gzip")
+        trilith("convert", self.folder / "x.h5", self.folder / "old.asdf", "--to", "asdf-0.1")
+        fits.PrimaryHDU(data).writeto(self.folder / "x.fits")
+        before = {path.name for path in self.folder.iterdir()}
+        for words in (["x.h5", "--codec", "auto"], ["x.h5", "--chunks", "100,100"], ["x.h5", "--to", "asdf-1.5", "--chunks", "100,100"],
+                      ["old.asdf", "--to", "asdf-1.6", "--chunks", "100,100", "--codec", "zlib"], ["x.fits", "--codec", "auto"]):
+            with self.subTest(words):
+                out = self.folder / "y.asdf"
+                out.unlink(missing_ok=True)
+                seen = self.watch(self.folder / words[0], out, *words[1:])
+                self.assertLessEqual(len(seen - before - {"y.asdf"}), 1, seen)
+                key = "fits/0/data" if words[0] == "x.fits" else "d"
+                np.testing.assert_array_equal(python.open(out)[key][...], data)

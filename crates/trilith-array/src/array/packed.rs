@@ -63,7 +63,12 @@ impl Source for PackedSource {
             let part = bytes.get(from..from + now.len()).ok_or_else(|| Error::malformed("the array has fewer bytes"))?;
             now.copy_from_slice(part);
             Ok(())
-        })
+        })?;
+        if end == Some(self.len()) {
+            // A file may have very many arrays, each of which is read to its end once.
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        Ok(())
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::AsdfFile;
-use super::block::{Block, BlockHeaderValues, fill_fields};
+use super::block::{Block, BlockHeaderValues, STREAMED, fill_fields};
 use super::generation::Generation;
 use crate::array::{Array, Byteorder, PackedSource};
 use crate::bytes::{ConcatenatedSource, DerivedSource, ExternalPart, MemorySource, SourceRef};
@@ -45,10 +45,15 @@ impl VirtualFile {
 
     /// Adds an uncompressed block with the elements of an array.
     pub(crate) fn push_array(&mut self, array: Array, order: Byteorder) {
-        let data: SourceRef = Arc::new(PackedSource::new(array, order));
-        let len = data.len();
+        self.push_bytes(Arc::new(PackedSource::new(array, order)), false);
+    }
+
+    /// Adds an uncompressed block with these bytes, perhaps a streamed one.
+    pub(crate) fn push_bytes(&mut self, data: SourceRef, is_streamed: bool) {
+        // The header of a streamed block has no sizes.
+        let len = if is_streamed { 0 } else { data.len() };
         let values = BlockHeaderValues {
-            flags: 0,
+            flags: if is_streamed { STREAMED } else { 0 },
             compression: [0; 4],
             codes: [0; 16],
             allocated: len,

@@ -1,9 +1,12 @@
 //! Elements of a datatype that a generation lacks, as those of one that it has.
 
-use crate::array::{Array, ArrayElement, Byteorder, Datatype, StructType};
+use std::sync::Arc;
+
+use crate::array::{Array, ArrayElement, Byteorder, Datatype, PackedSource, StructType};
 use crate::asdf::Target;
-use crate::bytes::to_usize;
+use crate::bytes::{Source, SourceOrigin, read_vec, to_usize};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// The datatype that takes the place of one which `target` has no word for; None if it has.
 ///
@@ -25,7 +28,7 @@ pub(super) fn supported_datatype(datatype: &Datatype, target: &Target) -> Result
                     changed = true;
                 }
             }
-            if changed { Some(Datatype::Struct(std::sync::Arc::new(StructType::packed_from(fields)?))) } else { None }
+            if changed { Some(Datatype::Struct(Arc::new(StructType::packed_from(fields)?))) } else { None }
         }
         _ => None,
     })
@@ -121,6 +124,45 @@ impl ElementCast {
             to_at += to_len;
         }
         Ok(out)
+    }
+}
+
+/// The packed elements of an array in the datatype that takes the place of theirs. They are made when they are read.
+pub(super) struct CastSource {
+    elements: PackedSource,
+    cast: ElementCast,
+    limits: Arc<Limits>,
+}
+
+impl CastSource {
+    /// Returns the elements of `array` as those of `to`, in a byte order.
+    pub(super) fn new(array: Array, to: &Datatype, order: Byteorder) -> Result<Self> {
+        let cast = ElementCast::new(array.datatype(), to, order)?;
+        let limits = array.limits().clone();
+        Ok(Self { elements: PackedSource::new(array, Byteorder::Little), cast, limits })
+    }
+}
+
+impl Source for CastSource {
+    fn len(&self) -> u64 {
+        let count = self.elements.len().checked_div(self.cast.from_size as u64).unwrap_or(0);
+        count.saturating_mul(self.cast.to_size as u64)
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let (from_size, to_size) = (self.cast.from_size as u64, self.cast.to_size as u64);
+        let (Some(first), end) = (offset.checked_div(to_size), offset.saturating_add(into.len() as u64)) else { return Ok(()) };
+        let count = end.div_ceil(to_size) - first;
+        let elements = read_vec(&self.elements, first * from_size, count * from_size, &self.limits)?;
+        let bytes = self.cast.cast_elements(&elements)?;
+        let start = to_usize(offset - first * to_size)?;
+        let part = bytes.get(start..start + into.len());
+        into.copy_from_slice(part.ok_or_else(|| Error::malformed("the array has fewer bytes").at_byte(offset))?);
+        Ok(())
+    }
+
+    fn origin(&self) -> Option<SourceOrigin<'_>> {
+        Some(SourceOrigin::Made(&self.elements))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, is_copied_verbatim, write_old};
 use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
 use crate::asdf::ndarray::{self, ElementSource, Ndarray};
-use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, chunked_array, walk};
+use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, TARGETS, chunked_array, walk};
 use crate::bytes::{MemorySource, to_usize, verify_backing};
 use crate::codec::{CodecId, opt_codec};
 use crate::error::{Error, Result, ResultExt, count_noun};
@@ -54,13 +54,15 @@ pub(super) fn check_chunk_options(options: &ConvertOptions) -> Result<()> {
     Ok(())
 }
 
-/// Writes `file` with the arrays in chunks that have as many axes as `options.chunks` has lengths.
+/// Writes `file` with the arrays in chunks that have as many axes as `options.chunks` has lengths. Blocks that keep their codec have that
+/// of `codecs`, if it names one.
 ///
 /// # Errors
 /// Returns the errors of [`super::convert`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file of
 /// another generation than ASDF 1.x.
 pub(super) fn convert_to_chunks<W: Write + Seek>(
     file: &AsdfFile,
+    codecs: &HashMap<usize, CodecId>,
     lengths: &[u64],
     out: W,
     options: &ConvertOptions,
@@ -73,10 +75,17 @@ pub(super) fn convert_to_chunks<W: Write + Seek>(
         Error::invalid_input(format!("a file of {} has no arrays in chunks", sections.generation_name()))
             .hint("convert it to ASDF 1.x with --to as well")
     })?;
-    let cuts = ChunkingPlan::plan_chunking(file, lengths)?;
+    let cuts = ChunkingPlan::plan_chunking(file, codecs, lengths)?;
+    let with_codec = |id: &CodecId| ConvertOptions { codec: CodecChoice::Fixed(*id), ..options.clone() };
+    let kept = codecs.iter().filter(|_| options.codec == CodecChoice::Keep);
+    let kept: HashMap<usize, ConvertOptions> = kept.map(|(index, id)| (*index, with_codec(id))).collect();
+    let options_of = |block: &Block| kept.get(&block.index).unwrap_or(options);
     let blocks = sections.all_blocks()?;
     file.check_decoding(
-        blocks.iter().copied().filter(|block| cuts.arrays.contains_key(&block.index) || !is_copied_verbatim(block, options)),
+        blocks
+            .iter()
+            .copied()
+            .filter(|block| cuts.arrays.contains_key(&block.index) || !is_copied_verbatim(block, options_of(block))),
     )?;
     let hints = block_hints(file)?;
     let mut writer = FileWriter::new(out, generation, options.write_options.clone());
@@ -97,7 +106,7 @@ pub(super) fn convert_to_chunks<W: Write + Seek>(
                 let written = writer.block(&MemorySource::new(map, "a map"), &BlockOptions::default())?;
                 done.count_block(&written);
             }
-            None => write_old(file, &mut writer, block, options, &hints, &mut done, progress)?,
+            None => write_old(file, &mut writer, block, options_of(block), &hints, &mut done, progress)?,
         }
     }
     // Chunks were numbered in the order of the tree.
@@ -116,7 +125,7 @@ pub(super) fn convert_to_chunks<W: Write + Seek>(
 
 impl ChunkingPlan {
     /// Returns the arrays that are cut, and the tree that names their maps.
-    fn plan_chunking(file: &AsdfFile, lengths: &[u64]) -> Result<Self> {
+    fn plan_chunking(file: &AsdfFile, codecs: &HashMap<usize, CodecId>, lengths: &[u64]) -> Result<Self> {
         let blocks = file.sections().all_blocks()?;
         let streamed = blocks.last().filter(|block| block.is_streamed());
         let mut next = blocks.len() - usize::from(streamed.is_some());
@@ -139,7 +148,8 @@ impl ChunkingPlan {
                 }
                 Candidate::WholeBlock(block, array) => (block, array),
             };
-            let cut = ChunkedArray::new(file, block, array, lengths, next)?;
+            let old = codecs.get(&block).copied().unwrap_or(CodecId(file.sections().block(block as i64)?.compression));
+            let cut = ChunkedArray::new(array, old, lengths, next)?;
             edit.set(&path, &chunked_array::build_zarr_node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
             next += cut.count;
             arrays.insert(block, cut);
@@ -248,14 +258,13 @@ fn name_extension(file: &AsdfFile, edit: &mut Edit<'_>) -> Result<()> {
 }
 
 impl ChunkedArray {
-    fn new(file: &AsdfFile, block: usize, array: Array, lengths: &[u64], first: usize) -> Result<Self> {
+    fn new(array: Array, old: CodecId, lengths: &[u64], first: usize) -> Result<Self> {
         let chunk: Vec<u64> = lengths.iter().zip(array.shape()).map(|(chunk, len)| *chunk.min(len)).collect();
         let counts: Vec<u64> = array.shape().iter().zip(&chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
-        let (count, most) = (counts.iter().fold(1u64, |n, count| n.saturating_mul(*count)), file.limits().items);
+        let (count, most) = (counts.iter().fold(1u64, |n, count| n.saturating_mul(*count)), array.limits().items);
         if count > most || (first as u64).saturating_add(count) > i32::MAX as u64 {
             return Err(Limits::exceeded_error("items", most, format_args!("an array of {count} chunks, each a block,")));
         }
-        let old = CodecId(file.sections().block(block as i64)?.compression);
         let codec = Some(old).filter(|codec| !codec.is_none() && opt_codec(*codec).is_some());
         Ok(Self { array, chunk, counts, first_block: first, count: to_usize(count)?, codec })
     }

@@ -1,5 +1,6 @@
 //! An open file of any family, written in any form.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::dudley;
@@ -248,7 +249,7 @@ fn readable_to_asdf(
     let Some(to) = to else {
         let done = match &options.chunks {
             None => convert(file, out, options, progress)?,
-            Some(lengths) => chunks::convert_to_chunks(file, lengths, out, options, progress)?,
+            Some(lengths) => chunks::convert_to_chunks(file, &HashMap::new(), lengths, out, options, progress)?,
         };
         return Ok(ConvertReport { has_sizes: true, ..done });
     };
@@ -260,16 +261,11 @@ fn readable_to_asdf(
     let Some(lengths) = &options.chunks else {
         return Ok(ConvertReport { has_sizes: true, ..plan.write(out, progress)? });
     };
-    let mut notes = Vec::new();
-    let made = bytes::spool_output(file.sections().source().name(), |out| {
-        let done = plan.write(out, Progress::default())?;
-        (notes, losses) = (done.notes, done.losses);
-        Ok(())
-    })?;
-    let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
-    let done = chunks::convert_to_chunks(&made, lengths, out, options, progress)?;
+    let mut notes = plan.notes.clone();
+    let (made, codecs) = plan.into_file()?;
+    let done = chunks::convert_to_chunks(&made, &codecs, lengths, out, options, progress)?;
+    losses.extend(done.losses);
     notes.extend(done.notes);
-    // A block that is damaged in the first file is so in the second.
     Ok(ConvertReport { has_sizes: true, losses, notes, ..done })
 }
 

@@ -374,12 +374,17 @@ fn write_block<W: Write + Seek>(
     };
     how.encode.level = options.level;
     how.encode.blosc = options.blosc;
+    apply_hint(hint, options, &mut how);
+    writer.block(&*data, &how)
+}
+
+/// Tells the encoder of a block about the array in it.
+fn apply_hint(hint: Option<&BlockHint>, options: &ConvertOptions, how: &mut BlockOptions) {
     if let Some(hint) = hint {
         how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
         how.encode.row_bytes = hint.row;
         how.encode.rows = options.rows.filter(|_| hint.fills_block);
     }
-    writer.block(&*data, &how)
 }
 
 /// Returns `true` if a block is copied as it is stored.

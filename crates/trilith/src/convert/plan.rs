@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
+use std::sync::Arc;
 
 use super::block_uses::{self, ArrayUse, BlockContent};
-use super::cast::ElementCast;
+use super::cast::CastSource;
 use super::encode_chain::ApplicableSteps;
+use super::write_plan::visit_bytes;
 use super::{
     BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, copies_into, encode_chain, header_losses, loss,
     translate, unreadable,
 };
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Byteorder, Datatype, PackedSource};
 use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text};
+use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::CodecId;
 use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::diagnostic::Diagnostic;
@@ -34,10 +37,10 @@ pub(super) enum BlockForm {
 
 /// The content of a block of the new file.
 pub(super) enum BlockData {
-    /// The decoded bytes of block so and so.
+    /// The decoded bytes of the block with this number.
     Block(usize),
-    /// Elements of an array, those of another datatype if there is a change.
-    Array { array: Array, change: Option<ElementCast>, order: Byteorder },
+    /// The elements of an array, and what encoders may know about them.
+    Elements(SourceRef, BlockHint),
 }
 
 pub(super) struct PlannedBlock {
@@ -182,14 +185,24 @@ impl<'f> ConversionPlan<'f> {
                 let item = uses.get(place).and_then(|item| item.new_array.as_ref().map(|array| (item, array)));
                 let (item, array) = item.ok_or_else(|| Error::invalid_input("an array without elements"))?;
                 let order = item.ndarray.byteorder;
-                let change = item.datatype.as_ref().map(|to| ElementCast::new(array.datatype(), to, order)).transpose()?;
                 let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
+                let elements: SourceRef = match &item.datatype {
+                    Some(to) => Arc::new(CastSource::new(array.clone(), to, order)?),
+                    None => Arc::new(PackedSource::new(array.clone(), order)),
+                };
                 let described = BlockArray {
                     shape: array.shape().to_vec(),
                     item_size: datatype.packed_size(),
                     big_endian: order == Byteorder::Big,
                 };
-                let data = BlockData::Array { array: array.clone(), change, order };
+                let rows = array.shape().first().and_then(|rows| elements.len().checked_div(*rows));
+                let hint = BlockHint {
+                    item: datatype.packed_size(),
+                    row: rows.filter(|row| *row > 0),
+                    is_float: matches!(datatype, Datatype::Float16 | Datatype::Float32 | Datatype::Float64),
+                    fills_block: !array.shape().is_empty(),
+                };
+                let data = BlockData::Elements(elements, hint);
                 let form = if item.streamed {
                     BlockForm::Streamed
                 } else {
@@ -199,8 +212,8 @@ impl<'f> ConversionPlan<'f> {
                 Ok(PlannedBlock { data, form })
             }
             BlockContent::Empty => {
-                let data =
-                    BlockData::Array { array: Array::from_slice::<u8>(&[], &[0])?, change: None, order: Byteorder::Little };
+                let hint = BlockHint { item: 1, row: None, is_float: false, fills_block: false };
+                let data = BlockData::Elements(Arc::new(MemorySource::new(Vec::new(), "nothing")), hint);
                 Ok(PlannedBlock { data, form: BlockForm::Codec(None) })
             }
             BlockContent::Block(index) => {
@@ -255,11 +268,8 @@ impl<'f> ConversionPlan<'f> {
             (Some(steps), _) => Some(steps.clone()),
             (None, CodecChoice::Fixed(id)) if row.encoded && id == zlib => Some(vec![ChainStep::Zlib]),
             (None, CodecChoice::Auto) if row.encoded => {
-                let worth = match data {
-                    BlockData::Block(index) => choose(&self.file.block_data(*index as i64)?, self.hints.get(index))?.is_some(),
-                    BlockData::Array { .. } => false,
-                };
-                worth.then(|| vec![ChainStep::Zlib])
+                let (source, hint) = self.source_and_hint(data)?;
+                choose(&source, hint)?.map(|_| vec![ChainStep::Zlib])
             }
             // The codes of the branch, as the chain that they are.
             (None, CodecChoice::Keep) if row.encoded && old.is_some_and(|b| b.encoding_codes[..2] == *b"z\0") => {
@@ -270,27 +280,22 @@ impl<'f> ConversionPlan<'f> {
         if let Some(steps) = steps {
             return self.choose_chain_form(number, data, &steps, array, path);
         }
-        let (BlockData::Block(index), Some(block)) = (data, old) else {
-            return Ok(BlockForm::Codec(self.choose_codec(old.map(|block| CodecId(block.compression)), None)?));
-        };
-        if copies_into(block, &self.options, row) {
+        if matches!(data, BlockData::Block(_)) && old.is_some_and(|block| copies_into(block, &self.options, row)) {
             return Ok(BlockForm::Copy);
         }
-        Ok(BlockForm::Codec(self.choose_codec(Some(CodecId(block.compression)), Some(*index))?))
-    }
-
-    /// Returns the codec of a block that is encoded again; `old` is the one that its elements had.
-    fn choose_codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
-        if self.target_generation().fields.compression.is_none() {
-            return Ok(None);
+        if row.fields.compression.is_none() {
+            return Ok(BlockForm::Codec(None));
         }
-        Ok(match (self.options.codec, index) {
-            (CodecChoice::Uncompressed, _) => None,
-            (CodecChoice::Fixed(id), _) => Some(id),
-            (CodecChoice::Auto, Some(index)) => choose(&self.file.block_data(index as i64)?, self.hints.get(&index))?,
-            (CodecChoice::Auto, None) => None,
-            (CodecChoice::Keep, _) => old.filter(|id| !id.is_none()),
-        })
+        Ok(BlockForm::Codec(match self.options.codec {
+            CodecChoice::Uncompressed => None,
+            CodecChoice::Fixed(id) => Some(id),
+            CodecChoice::Auto => {
+                let (source, hint) = self.source_and_hint(data)?;
+                choose(&source, hint)?
+            }
+            // That of the block which the elements were in.
+            CodecChoice::Keep => old.map(|block| CodecId(block.compression)).filter(|id| !id.is_none()),
+        }))
     }
 
     fn choose_chain_form(
@@ -313,11 +318,11 @@ impl<'f> ConversionPlan<'f> {
         }
         // Lossy: what it costs must be known before anything is written.
         let limits = self.file.limits();
-        let original = self.open_decoded_bytes(data)?;
+        let (original, _) = self.source_and_hint(data)?;
         limits.charge_memory(original.len(), "quantising a block")?;
         let mut bytes = Vec::new();
         let mut encoder = encoding_chain::encoder(&steps, &described, limits)?;
-        self.visit_decoded_bytes(data, &mut |part| encoder.write(part, &mut bytes))?;
+        visit_bytes(&original, &mut |part| encoder.write(part, &mut bytes))?;
         encoder.finish(&mut bytes)?;
         let error = encode_chain::quantize_error(&original, &bytes, &steps, &described, limits)?;
         if error.has_error {

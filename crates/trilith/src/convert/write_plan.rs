@@ -1,55 +1,26 @@
 //! A conversion, written as it was worked out.
 
+use std::collections::HashMap;
 use std::io::{Seek, Write};
-use std::sync::Arc;
 
-use super::ConvertReport;
 use super::plan::{BlockData, BlockForm, ConversionPlan, PlannedBlock};
-use crate::array::Byteorder;
-use crate::asdf::{BlockLocation, BlockOptions, BlockWriter, FileWriter, encoding_chain as text};
+use super::{BlockHint, ConvertReport, apply_hint};
+use crate::asdf::virtual_file::VirtualFile;
+use crate::asdf::{AsdfFile, BlockLocation, BlockOptions, BlockWriter, FileWriter, encoding_chain as text};
 use crate::bytes::{MemorySource, PieceAccess, SourceRef, for_each_piece, verify_backing};
+use crate::codec::CodecId;
 use crate::codec::encoding_chain::{self, BlockArray};
-use crate::error::{Result, ResultExt};
+use crate::error::{Error, Result, ResultExt};
 use crate::progress::Progress;
 
 impl ConversionPlan<'_> {
-    /// The decoded bytes of a block to be written.
-    pub(super) fn open_decoded_bytes(&self, data: &BlockData) -> Result<SourceRef> {
-        if let BlockData::Block(index) = data {
-            let data = self.block_data(*index)?;
-            verify_backing(&*data)?;
-            return Ok(data);
-        }
-        let mut bytes = Vec::new();
-        self.visit_decoded_bytes(data, &mut |part| {
-            bytes.extend_from_slice(part);
-            self.file.limits().charge_memory(bytes.len() as u64, "quantising a block")
-        })?;
-        Ok(Arc::new(MemorySource::new(bytes, "memory")))
-    }
-
-    /// The decoded bytes of an old block: through its array, which may complete an encoding chain.
-    fn block_data(&self, index: usize) -> Result<SourceRef> {
-        self.file.block_data(index as i64)
-    }
-
-    /// Hands over the decoded bytes of a block to be written.
-    pub(super) fn visit_decoded_bytes(&self, data: &BlockData, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        match data {
-            BlockData::Block(index) => {
-                let source = self.block_data(*index)?;
-                verify_backing(&*source)?;
-                for_each_piece(&*source, 0..source.len(), 8 << 20, PieceAccess::Borrow, take)
-            }
-            BlockData::Array { array, change: None, order } => {
-                verify_backing(&**array.source())?;
-                array.for_each_piece_in(*order, 4 << 20, take)
-            }
-            BlockData::Array { array, change: Some(change), .. } => {
-                verify_backing(&**array.source())?;
-                array.for_each_piece_in(Byteorder::Little, 4 << 20, &mut |bytes: &[u8]| take(&change.cast_elements(bytes)?))
-            }
-        }
+    /// The decoded bytes of a block to be written, and what encoders may know about them. Those of an old block come through its array,
+    /// which may complete an encoding chain.
+    pub(super) fn source_and_hint<'a>(&'a self, data: &'a BlockData) -> Result<(SourceRef, Option<&'a BlockHint>)> {
+        Ok(match data {
+            BlockData::Block(index) => (self.file.block_data(*index as i64)?, self.hints.get(index)),
+            BlockData::Elements(source, hint) => (source.clone(), Some(hint)),
+        })
     }
 
     /// Writes the file into `out`, which is at its start; `progress` receives the number of decoded bytes.
@@ -85,7 +56,7 @@ impl ConversionPlan<'_> {
             match (&planned.form, &planned.data) {
                 (BlockForm::Copy, BlockData::Block(_)) | (BlockForm::Encoded { .. }, _) => {}
                 (_, BlockData::Block(index)) => blocks.push(self.file.sections().block(*index as i64)?),
-                (_, BlockData::Array { array, .. }) => work = work.saturating_add(array.nbytes()),
+                (_, BlockData::Elements(source, _)) => work = work.saturating_add(source.len()),
             }
         }
         self.file.check_decoding(blocks)?;
@@ -94,66 +65,72 @@ impl ConversionPlan<'_> {
 
     fn write_block<W: Write + Seek>(&self, writer: &mut FileWriter<W>, planned: &PlannedBlock) -> Result<BlockLocation> {
         let sections = self.file.sections();
+        if let (BlockForm::Copy, BlockData::Block(index)) = (&planned.form, &planned.data) {
+            let block = sections.block(*index as i64)?;
+            return writer.copy_last_block(&block.stored_source(sections.source())?, block);
+        }
+        if let BlockForm::Encoded { text, bytes, len } = &planned.form {
+            return writer.encoded(&MemorySource::new([text.as_bytes(), bytes].concat(), "encoded"), *len);
+        }
+        let (source, hint) = self.source_and_hint(&planned.data)?;
         let mut how = BlockOptions::default();
-        let mut out: BlockWriter<'_, W> = match (&planned.form, &planned.data) {
-            (BlockForm::Copy, BlockData::Block(index)) => {
-                let block = sections.block(*index as i64)?;
-                return writer.copy_last_block(&block.stored_source(sections.source())?, block);
-            }
-            (BlockForm::Encoded { text, bytes, len }, _) => {
-                let stored = MemorySource::new([text.as_bytes(), bytes].concat(), "encoded");
-                return writer.encoded(&stored, *len);
-            }
-            (BlockForm::Chain { steps, array }, _) => {
-                let encoder = encoding_chain::encoder(steps, &self.fit_to_row(array, &planned.data)?, self.file.limits())?;
+        let mut out: BlockWriter<'_, W> = match &planned.form {
+            BlockForm::Chain { steps, array } => {
+                // Steps on bytes alone are told their number.
+                let is_bytes = array.shape.is_empty() && array.item_size == 1;
+                let shape = if is_bytes { vec![source.len()] } else { array.shape.clone() };
+                let described = BlockArray { shape, ..array.clone() };
+                let encoder = encoding_chain::encoder(steps, &described, self.file.limits())?;
                 writer.begin_encoded(&text::print(steps), encoder)?
             }
-            (BlockForm::Streamed, _) => {
-                how.streamed = true;
-                writer.begin_block(&how)?
-            }
-            (BlockForm::Codec(codec), data) => {
+            BlockForm::Codec(codec) => {
                 how.codec = *codec;
                 how.encode.level = self.options.level.filter(|_| codec.is_some());
                 how.encode.blosc = self.options.blosc;
-                self.apply_hint(data, &mut how);
+                how.encode.total_len = Some(source.len());
+                apply_hint(hint, &self.options, &mut how);
                 writer.begin_block(&how)?
             }
-            (BlockForm::Copy, BlockData::Array { .. }) => writer.begin_block(&how)?,
+            form => {
+                how.streamed = matches!(form, BlockForm::Streamed);
+                writer.begin_block(&how)?
+            }
         };
-        self.visit_decoded_bytes(&planned.data, &mut |bytes| out.write(bytes))?;
+        visit_bytes(&source, &mut |bytes| out.write(bytes))?;
         out.finish()
     }
 
-    /// Describes the data for an encoder of steps on bytes alone, with their number.
-    fn fit_to_row(&self, array: &BlockArray, data: &BlockData) -> Result<BlockArray> {
-        if !array.shape.is_empty() || array.item_size != 1 {
-            return Ok(array.clone());
-        }
-        let len = match data {
-            BlockData::Block(index) => self.block_data(*index)?.len(),
-            BlockData::Array { array, .. } => array.nbytes(),
-        };
-        Ok(BlockArray { shape: vec![len], ..array.clone() })
-    }
-
-    /// Sets the parameters of the codec.
-    fn apply_hint(&self, data: &BlockData, how: &mut BlockOptions) {
-        match data {
-            BlockData::Block(index) => {
-                if let Some(hint) = self.hints.get(index) {
-                    how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
-                    how.encode.row_bytes = hint.row;
-                    how.encode.rows = self.options.rows.filter(|_| hint.fills_block);
+    /// Returns the file that [`ConversionPlan::write`] would write, but for the codecs of its blocks: these are uncompressed. With it come
+    /// the codecs that they would have.
+    ///
+    /// # Errors
+    /// Returns the errors of reading the blocks, and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for encoding chains.
+    pub(super) fn into_file(self) -> Result<(AsdfFile, HashMap<usize, CodecId>)> {
+        let sections = self.file.sections();
+        let head = (self.target.header, &self.comments[..]);
+        let mut made = VirtualFile::new(self.target_generation(), sections.source(), head, self.tree.as_deref());
+        let mut codecs = HashMap::new();
+        for (number, planned) in self.blocks.iter().enumerate() {
+            match (&planned.form, &planned.data) {
+                (BlockForm::Copy, BlockData::Block(index)) => {
+                    made.push_block(sections.block(*index as i64)?, sections.source())?;
+                    continue;
                 }
-                how.encode.total_len = self.block_data(*index).ok().map(|source| source.len());
+                (BlockForm::Codec(Some(codec)), _) => drop(codecs.insert(number, *codec)),
+                (BlockForm::Chain { .. } | BlockForm::Encoded { .. }, _) => {
+                    return Err(Error::unsupported("encoding chains in a file that is not written"));
+                }
+                _ => {}
             }
-            BlockData::Array { array, .. } => {
-                how.encode.item_size = usize::try_from(array.datatype().packed_size()).unwrap_or(1).max(1);
-                how.encode.row_bytes =
-                    array.shape().first().and_then(|rows| array.nbytes().checked_div(*rows)).filter(|row| *row > 0);
-                how.encode.rows = self.options.rows.filter(|_| !array.shape().is_empty());
-            }
+            made.push_bytes(self.source_and_hint(&planned.data)?.0, matches!(planned.form, BlockForm::Streamed));
         }
+        let file = made.open(self.file.limits())?.with_resolver(self.file.resolver().clone());
+        Ok((file, codecs))
     }
+}
+
+/// Hands over all bytes, in order, after comparing them with their checksum.
+pub(super) fn visit_bytes(source: &SourceRef, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    verify_backing(&**source)?;
+    for_each_piece(&**source, 0..source.len(), 8 << 20, PieceAccess::Borrow, take)
 }
