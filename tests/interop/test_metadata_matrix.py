@@ -1,9 +1,12 @@
-"""Attributes of nine formats by one address: every question of the command, of Python and of xarray, with the answer of the peer.
+"""Attributes of ten formats by one address: every question of the command, of Python, of C and of conversion, with the answer of the
+peer.
 
-Tier: rest. The peers are astropy, h5py, netCDF4, tifffile, safetensors' own header and xarray. `EMPTY_CELLS` says why a format has no
-answer to a question; a test fails if a reason is not needed any more.
+Tier: rest. The peers are astropy, h5py, netCDF4, tifffile, asdf and safetensors' own header; a Dudley layout has none but its text.
+`metadata_matrix.json` says why a format has no answer to a question; a test fails if a reason is not needed any more.
 """
 
+import ctypes
+import functools
 import json
 import pathlib
 import struct
@@ -11,6 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
+import asdf
 import h5py
 import netCDF4
 import numpy as np
@@ -23,6 +27,7 @@ from astropy.io import fits
 # The name, value and datatype of one attribute of an array in each format, with the address of its owner and the unit of that.
 FORMATS = {
     "x.fits": ("/fits/1", "EXPTIME", 12.5, "float64", "Jy"),
+    "z.fits": ("/fits/1", "EXPTIME", 12.5, "float64", "Jy"),
     "x.h5": ("/run/hits", "gain", np.float32(0.1), "float32", "mJy"),
     "x4.nc": ("/te", "count", np.int16(300), "int16", "K"),
     "x3.nc": ("/te", "count", np.int16(300), "int16", "K"),
@@ -34,16 +39,73 @@ FORMATS = {
 }
 
 # Arrays whose unit is asked for, where the attribute has another owner.
-IMAGES = {"x.fits": "/fits/1/data"}
+IMAGES = {"x.fits": "/fits/1/data", "z.fits": "/fits/1/data"}
+QUESTIONS = {"peer", "get", "search", "diff", "table", "header", "python", "c", "convert"}
 
 #: Cells without an answer, each with the reason.
-EMPTY_CELLS = {
-    ("x.asdf", "get"): "a tree of ASDF has keys, and no attributes: the unit is the key /q/unit",
-    ("x.asdf", "search"): "the key /q/unit is found, as an item",
-    ("x.asdf", "diff"): "the key /q/unit is compared, as an item",
-    ("x.asdf", "table"): "the unit is a computed value there",
-    ("x.asdf", "python"): "a tree of ASDF has keys",
-}
+REASONS = json.loads(pathlib.Path(__file__).with_name("metadata_matrix.json").read_text())
+EMPTY_CELLS = {(name, question): reason for name, row in REASONS.items() for question, reason in row.items()}
+
+
+def peer_answers(path):
+    """The value of the attribute and the unit, as the library of the format reads them."""
+    name = path.name
+    owner, attribute, value, _, unit = FORMATS[name]
+    if name.endswith(".fits"):
+        header = fits.getheader(path, 1)
+        return header[attribute], header["BUNIT"]
+    if name == "x.h5":
+        with h5py.File(path) as f:
+            attrs = f[owner].attrs
+            return attrs[attribute], attrs["units"]
+    if name.endswith(".nc"):
+        with netCDF4.Dataset(path) as f:
+            variable = f[owner.strip("/")]
+            return variable.getncattr(attribute), variable.units
+    if name == "x.tif":
+        with tifffile.TiffFile(path) as f:
+            return f.pages[0].tags[attribute].value, None
+    if name == "x.safetensors":
+        data = path.read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        return header["__metadata__"][attribute], None
+    if name == "x.asdf":
+        with asdf.open(path) as f:
+            return f["q"][attribute] if isinstance(f["q"], dict) else str(f["q"].unit), unit
+    return value, unit
+
+
+@functools.cache
+def c_library():
+    """The C library of this build, with the types of the functions that are called."""
+    library = ctypes.CDLL(str(pathlib.Path(peer.PROGRAM).with_name("libtrilith.so")))
+    library.trilith_string_free.argtypes = [ctypes.c_void_p]
+    return library
+
+
+def c_attribute(path, item, name, layout):
+    """The value and the datatype that C reads: a string unchanged, anything else as JSON."""
+    library, error = c_library(), ctypes.c_void_p()
+
+    def call(function, *words):
+        code = getattr(library, function)(*words, ctypes.byref(error))
+        assert code == 0, (function, code)
+
+    options, file, found = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    value, datatype = ctypes.c_void_p(), ctypes.c_void_p()
+    call("trilith_options_new", ctypes.byref(options))
+    if layout:
+        call("trilith_options_layout", options, layout.encode())
+    call("trilith_open", str(path).encode(), options, ctypes.byref(file))
+    call("trilith_item_at", file, item.encode(), ctypes.byref(found))
+    call("trilith_item_attribute", found, name.encode(), ctypes.byref(value), ctypes.byref(datatype))
+    texts = [ctypes.string_at(text.value).decode() if text.value else None for text in (value, datatype)]
+    for text in (value, datatype):
+        library.trilith_string_free(text)
+    library.trilith_item_free(found)
+    library.trilith_close(file)
+    library.trilith_options_free(options)
+    return texts
 
 
 def run(*words):
@@ -59,6 +121,9 @@ def write_files(folder, changed):
     image.header["EXPTIME"] = (value["x.fits"], "[s] exposure")
     image.header["BUNIT"] = "Jy"
     fits.HDUList([fits.PrimaryHDU(), image]).writeto(folder / "x.fits")
+    packed = fits.CompImageHDU(np.zeros((2, 3), "i4"), image.header, name="SCI")
+    packed.header["EXPTIME"] = (value["z.fits"], "[s] exposure")
+    fits.HDUList([fits.PrimaryHDU(), packed]).writeto(folder / "z.fits")
     with h5py.File(folder / "x.h5", "w") as f:
         data = f.create_dataset("run/hits", data=np.arange(6, dtype="i2").reshape(2, 3))
         data.attrs["gain"], data.attrs["units"] = value["x.h5"], "mJy"
@@ -180,14 +245,60 @@ class MetadataMatrix(unittest.TestCase):
                     self.assertEqual(f[f"{path.strip('/') or ''}@{attribute}"], value)
                     json.dumps(item.attrs.to_dict())
                 if path:
-                    self.assertEqual(item.unit if name != "x.fits" else f["fits/1/data"].unit, unit)
+                    self.assertEqual(item.unit if name not in IMAGES else f["fits/1/data"].unit, unit)
 
         self.each_cell("python", check)
+
+    def test_peers_read_expected_answers(self):
+        def check(name, _is_empty, _path, _attribute, value, _datatype, unit):
+            self.assertEqual(peer_answers(self.one / name), (value, unit))
+            self.assertNotEqual(peer_answers(self.two / name)[0], value, name)
+
+        changed = {name: row for name, row in FORMATS.items() if not name.startswith(("x.dud", "x.bd"))}
+        for name, row in changed.items():
+            with self.subTest(format=name):
+                check(name, False, *row)
+
+    def test_c_reads_value_and_datatype(self):
+        def check(name, is_empty, path, attribute, value, datatype, _unit):
+            layout = (self.one / "x.dud").read_text() if name.startswith("x.dud") else None
+            text, found = c_attribute(self.one / name, path, attribute, layout)
+            if is_empty:
+                self.assertIsNone(text)
+                return
+            self.assertEqual(found, datatype)
+            self.assertEqual(text if isinstance(value, str) else json.loads(text), value if isinstance(value, str) else json.loads(str(value)))
+
+        self.each_cell("c", check)
+
+    def test_conversion_keeps_value_and_type(self):
+        def check(name, _is_empty, path, attribute, value, datatype, unit):
+            asdf_copy, back = self.one / f"{name}.copy.asdf", self.one / f"{name}.back.bd"
+            layout = ["--layout", self.one / "x.dud"] if name.startswith("x.dud") else []
+            peer.trilith("convert", *layout, self.one / name, asdf_copy)
+            if name.endswith(".fits"):
+                back = back.with_suffix(".fits")
+                peer.trilith("convert", asdf_copy, back)
+                header, first = fits.getheader(back, 1), fits.getheader(self.one / name, 1)
+                self.assertEqual((repr(header), header[attribute]), (repr(first), value))
+                return
+            peer.trilith("convert", asdf_copy, back, "--allow-loss")
+            if name == "x.asdf":
+                peer.trilith("convert", back, asdf_copy)
+                self.assertEqual(peer.trilith("get", f"{asdf_copy}#/q/value@unit").decode().strip(), unit)
+                return
+            for copy in (asdf_copy, back):
+                address = f"{copy}#{path or '/'}@{attribute}"
+                self.assertEqual(peer.trilith("get", f"{address}.datatype").decode().strip(), datatype)
+                found = json.loads(peer.trilith("get", "--json", address))
+                self.assertEqual(found, value if isinstance(value, str) else json.loads(str(value)))
+
+        self.each_cell("convert", check)
 
     def test_reasons_are_needed(self):
         for name, question in EMPTY_CELLS:
             self.assertIn(name, FORMATS)
-            self.assertIn(question, {"get", "search", "diff", "table", "python"})
+            self.assertIn(question, QUESTIONS)
 
 
 #: Values of attributes that h5py writes, and their datatypes.
