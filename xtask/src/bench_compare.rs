@@ -177,6 +177,13 @@ struct WorkFiles {
     tree: PathBuf,
     large: PathBuf,
     many: PathBuf,
+    /// A tree of a million nodes.
+    nodes: PathBuf,
+    /// A FITS file of many HDUs.
+    hdus: PathBuf,
+    /// An HDF5 file of many attributes, and one of many datasets; None without a Python that has h5py.
+    attributes: Option<PathBuf>,
+    datasets: Option<PathBuf>,
     /// The folder of small files of other formats, which is in the repository.
     other_formats: PathBuf,
     out: PathBuf,
@@ -193,10 +200,16 @@ impl WorkFiles {
     /// Makes those that are not there yet.
     fn create_missing(folder: &Path, small: bool) -> Result<Self, String> {
         let (megabytes, count, items) = if small { (64, 1000, 5_000) } else { (1024, 10_000, 100_000) };
+        // An item of the tree has eight nodes.
+        let (nodes, hdus, attributes) = if small { (10_000, 300, 2_000) } else { (125_000, 3_000, 20_000) };
         let files = Self {
             tree: folder.join(format!("tree-{items}.asdf")),
             large: folder.join(format!("large-{megabytes}.asdf")),
             many: folder.join(format!("many-{count}.asdf")),
+            nodes: folder.join(format!("nodes-{nodes}.asdf")),
+            hdus: folder.join(format!("hdus-{hdus}.fits")),
+            attributes: write_hdf5(folder.join(format!("attributes-{attributes}.h5")), ATTRIBUTES_SCRIPT, attributes)?,
+            datasets: write_hdf5(folder.join(format!("datasets-{count}.h5")), DATASETS_SCRIPT, count)?,
             other_formats: repository_root().join("tests/compatibility/51ec5374"),
             out: folder.join("out"),
             elements: megabytes << 17,
@@ -205,6 +218,8 @@ impl WorkFiles {
         write_missing_file(&files.tree, |out| write_tree_file(out, items))?;
         write_missing_file(&files.large, |out| write_large_file(out, megabytes << 20))?;
         write_missing_file(&files.many, |out| write_many_blocks(out, count))?;
+        write_missing_file(&files.nodes, |out| write_tree_file(out, nodes))?;
+        write_missing_file(&files.hdus, |out| write_hdus(out, hdus))?;
         Ok(files)
     }
 
@@ -220,7 +235,15 @@ impl WorkFiles {
             let path = self.other_formats.join(file).display().to_string();
             row(name, Metric::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
         };
-        vec![
+        let (nodes, hdus) = (self.nodes.display(), self.hdus.display());
+        // One item of each file is asked for, so that what is printed costs nothing.
+        let hdf5 = |file: &Option<PathBuf>, name, item: &str| {
+            let address = file.as_ref().map(|file| format!("{}#{item}", file.display()));
+            address.map(|address| row(name, Metric::Instructions, words(&["get", &address])))
+        };
+        let attributes = hdf5(&self.attributes, "many attributes", "/x");
+        let datasets = hdf5(&self.datasets, "many datasets", "/d1");
+        let mut rows = vec![
             row("opening", Metric::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
             opening("opening HDF5", "run.h5"),
             opening("opening FITS", "image.fits"),
@@ -238,7 +261,12 @@ impl WorkFiles {
                 words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()]),
             ),
             row("set --in-place", Metric::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
-        ]
+            row("many HDUs", Metric::Instructions, words(&["get", &format!("{hdus}#/fits/1/header/KEY")])),
+            row("walking a tree", Metric::Instructions, words(&["search", &nodes.to_string(), "--path", "/maps/7/pos/b"])),
+        ];
+        rows.extend(attributes);
+        rows.extend(datasets);
+        rows
     }
 }
 
@@ -299,6 +327,39 @@ fn write_many_blocks(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
         (0..100).try_for_each(|_| out.write_all(&(n as f32).to_le_bytes()))?;
     }
     Ok(())
+}
+
+/// A FITS file whose HDUs are images of one byte.
+fn write_hdus(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
+    for n in 0..count {
+        let first = if n == 0 { "SIMPLE  =                    T" } else { "XTENSION= 'IMAGE   '" };
+        let sizes = ["BITPIX  =                    8", "NAXIS   =                    1", "NAXIS1  =                    1"];
+        let counts: &[&str] = if n == 0 { &[] } else { &["PCOUNT  =                    0", "GCOUNT  =                    1"] };
+        let key = format!("KEY     = {n:>20}");
+        let cards = std::iter::once(first).chain(sizes).chain(counts.iter().copied());
+        let header: String = cards.chain([key.as_str(), "END"]).map(|card| format!("{card:<80}")).collect();
+        write!(out, "{header:<2880}")?;
+        out.write_all(&[0; 2880])?;
+    }
+    Ok(())
+}
+
+const ATTRIBUTES_SCRIPT: &str = "x = f.create_dataset('x', data=[1], track_order=True)\nfor k in range(n): x.attrs[f'a{k}'] = k";
+const DATASETS_SCRIPT: &str = "for k in range(n): f[f'd{k}'] = [k]";
+
+/// Writes an HDF5 file, if it is not there yet, by a script that fills `f` with `n` items. None, with a remark, without h5py.
+fn write_hdf5(path: PathBuf, script: &str, count: u64) -> Result<Option<PathBuf>, String> {
+    let python = target_dir().join("python-venv/bin/python");
+    if !path.exists() {
+        let part = path.with_extension("part");
+        let open = format!("import h5py\nn = {count}\nf = h5py.File({:?}, 'w', libver='latest')\n", part.display().to_string());
+        if run_for_output(Command::new(python).args(["-c", &format!("{open}{script}\nf.close()")])).is_err() {
+            println!("There is no Python with h5py in target/python-venv: {} is not measured.", path.display());
+            return Ok(None);
+        }
+        std::fs::rename(&part, &path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(Some(path))
 }
 
 /// A block without checksum.
