@@ -325,6 +325,7 @@ class AttributeTypes(unittest.TestCase):
                 f["x"] = np.arange(3)
                 f["x"].attrs.update(HDF5_VALUES)
                 f["x"].attrs["empty"] = h5py.Empty("f4")
+                f["x"].attrs["nul"] = np.bytes_(b"ab\0cd")
                 f["x"].attrs["ref"] = f["x"].ref
                 f["x"].attrs.create("state", 1, dtype=h5py.enum_dtype({"OFF": 0, "ON": 1}, basetype="i1"))
             with trilith.open(path) as f:
@@ -340,12 +341,37 @@ class AttributeTypes(unittest.TestCase):
                             np.testing.assert_array_equal(found, value)
                             self.assertEqual(np.asarray(found).dtype, np.asarray(value).dtype)
                 self.assertIsNone(attrs["empty"])
+                self.assertEqual(attrs["nul"], b"ab\0cd")
                 self.assertEqual((attrs["ref"], attrs["state"]), ("/x", 1))
                 self.assertNotIn("x@matrix", list(f.keys()))
             json_of = json.loads(peer.trilith("header", "--json", path))["items"][0]["attributes"]
             values = {one["name"]: one["value"] for one in json_of}
             self.assertEqual(values["most"], 2**64 - 1)
             self.assertEqual((values["ref"], values["state"], values["empty"]), ({"reference": "/x"}, {"value": 1, "name": "ON"}, None))
+
+    def test_float16_has_shortest_digits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.h5")
+            with h5py.File(path, "w") as f:
+                f.attrs["half"] = np.float16(0.1)
+            self.assertEqual(peer.trilith("get", f"{path}#/@half").decode().strip(), str(np.float16(0.1)))
+            self.assertEqual(peer.trilith("search", path, "--value", "==0.1").decode().count("@half"), 1)
+
+    def test_hdf5_attributes_become_typed_cards(self):
+        """The peer is astropy."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, copy = pathlib.Path(folder, "x.h5"), pathlib.Path(folder, "x.fits")
+            with h5py.File(path, "w") as f:
+                f["x"] = np.arange(3.0)
+                f["x"].attrs.update({"flag": True, "big": np.uint64(2**64 - 1), "gain": np.float64(2.5), "text": "a", "units": "m"})
+                f["x"].attrs["empty"] = h5py.Empty("f4")
+                f["x"].attrs["pair"] = np.complex128(1 + 2j)
+            peer.trilith("convert", path, copy)
+            header = fits.getheader(copy, 1)
+            values = {name: header[name] for name in ("FLAG", "BIG", "GAIN", "TEXT", "BUNIT", "PAIR")}
+            self.assertEqual(values, {"FLAG": True, "BIG": 2**64 - 1, "GAIN": 2.5, "TEXT": "a", "BUNIT": "m", "PAIR": 1 + 2j})
+            self.assertIs(type(values["FLAG"]), bool)
+            self.assertIsInstance(header["EMPTY"], fits.card.Undefined)
 
     def test_netcdf_types_survive_xarray(self):
         kinds = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")

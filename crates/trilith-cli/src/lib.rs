@@ -116,6 +116,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     cli.options.whole = cli.command.accepts_many_files();
     cli.options.itself = cli.command.resolves_own_inputs();
     cli.options.is_of_rows = matches!(cli.command, Command::Table(_));
+    cli.options.omits_card_rows = matches!(cli.command, Command::Search(_));
     // Programs that read references apply what the attributes declare.
     cli.options.encoded = matches!(cli.command, Command::Manifest(_));
     cli.options.instead = cli.command.dudley_alternative();

@@ -80,6 +80,9 @@ pub(crate) struct Options {
     /// `true` if the condition of `--where` is one on the rows that the command makes.
     #[arg(skip)]
     pub is_of_rows: bool,
+    /// `true` if the command finds the cards of FITS files as attributes, and not as rows of a tree.
+    #[arg(skip)]
+    pub omits_card_rows: bool,
     /// The layout that `--layout` names, once it is read.
     #[arg(skip)]
     layout: OnceLock<Layout>,
@@ -229,7 +232,8 @@ impl Options {
             .allow(ReferencePermissions::read(&self.allow)?)
             .remote(self.remote_options()?)
             .stored_values(self.stored)
-            .encoded(self.encoded))
+            .encoded(self.encoded)
+            .card_rows(!self.omits_card_rows))
     }
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.

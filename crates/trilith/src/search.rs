@@ -242,7 +242,7 @@ impl ValueCondition {
         match value {
             AttributeValue::List(values) => values.iter().any(|value| self.attribute_matches(value)),
             AttributeValue::Number(number) => {
-                if let (NumberValue::Float(float), Datatype::Float32) = (number.value, &number.datatype) {
+                if let (NumberValue::Float(float), Datatype::Float16 | Datatype::Float32) = (number.value, &number.datatype) {
                     // Both spellings are usual: 0.1, and 0.10000000149011612 as 64 bits have it.
                     let shown = number.to_string();
                     let short = self.scalar_matches(&Scalar::Float(shown.parse().unwrap_or(float)), &shown);

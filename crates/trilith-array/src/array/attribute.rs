@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use trilith_io::bytes::base64;
 
-use crate::array::{Array, Datatype, ElementValue, FloatText, NestedEvent, json_text};
+use crate::array::scalar::float_text;
+use crate::array::{Array, Datatype, ElementValue, FloatPrecision, FloatText, NestedEvent, complex_text, json_text};
 
 /// One attribute of an item.
 ///
@@ -336,15 +337,15 @@ impl AttributeValue {
 /// Formats the number with the fewest digits that its datatype needs.
 impl fmt::Display for AttributeNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let single = matches!(self.datatype, Datatype::Float32 | Datatype::Complex64);
-        let float = |number: f64| if single { format!("{:?}", number as f32) } else { format!("{number:?}") };
+        let precision = match self.datatype {
+            Datatype::Float16 | Datatype::Complex32 => FloatPrecision::Half,
+            Datatype::Float32 | Datatype::Complex64 => FloatPrecision::Single,
+            _ => FloatPrecision::Double,
+        };
         match self.value {
             NumberValue::Int(number) => write!(f, "{number}"),
-            NumberValue::Float(number) => f.write_str(&float(number)),
-            NumberValue::Complex(re, im) => {
-                let sign = if im.is_sign_negative() { "-" } else { "+" };
-                write!(f, "{}{sign}{}j", float(re), float(im.abs()))
-            }
+            NumberValue::Float(number) => f.write_str(&float_text(number, precision, FloatText::Shortest)),
+            NumberValue::Complex(re, im) => f.write_str(&complex_text(re, im, precision, FloatText::Shortest)),
         }
     }
 }

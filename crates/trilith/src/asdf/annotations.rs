@@ -98,15 +98,14 @@ impl AttributeEntry {
     }
 }
 
-/// A value of the mapping, or a list of values, with integers beyond 64 bits as such.
+/// A value of the mapping, or nested lists of values, with integers beyond 64 bits as such. A tree limits the depth of lists.
 fn read_value(node: Node<'_>, limits: &Limits) -> Result<Value> {
-    let large = |node| big_integer::decode(node).map(|digits| Value::from(ValueData::BigInt(digits)));
-    if let Some(number) = large(node) {
-        return Ok(number);
+    if let Some(digits) = big_integer::decode(node) {
+        return Ok(Value::from(ValueData::BigInt(digits)));
     }
-    if node.is_sequence() && node.tag().is_none() && node.items().any(|item| item.tag().is_some()) {
-        let items = node.items().map(|item| large(item).map_or_else(|| item.to_value(limits), Ok));
-        return Ok(Value::seq(items.collect::<Result<Vec<_>>>()?).flow());
+    let is_plain = |item: Node<'_>| item.is_scalar() && item.tag().is_none();
+    if node.is_sequence() && node.tag().is_none() && !node.is_alias() && !node.items().all(is_plain) {
+        return Ok(Value::seq(node.items().map(|item| read_value(item, limits)).collect::<Result<Vec<_>>>()?).flow());
     }
     node.to_value(limits)
 }

@@ -10,8 +10,6 @@ use crate::tree::Value;
 pub(super) struct ItemOptions {
     /// `true` if a list of equal arrays is one array.
     pub stack_lists: bool,
-    /// `true` if items that cannot be read are left out.
-    pub skip_unreadable: bool,
     /// `true` if arrays have their physical values.
     pub physical: bool,
     /// `true` if arrays keep the masks that no attribute declares.

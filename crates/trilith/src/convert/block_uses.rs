@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use crate::array::{Array, Datatype};
 use crate::asdf::ndarray::{ElementSource, Ndarray, ShapeDimension, check_complete, is_ndarray};
 use crate::asdf::{AsdfFile, Target, chunked_array};
-use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::tree::{Node, TreePath};
 
 use super::cast;
+use super::loss::LossAccount;
 
 /// An ndarray of the tree as written, and what becomes of it.
 pub(super) struct ArrayUse<'t> {
@@ -44,8 +44,7 @@ pub(super) enum BlockContent {
 pub(super) fn collect_array_uses<'t>(
     file: &'t AsdfFile,
     target: &Target,
-    losses: &mut Vec<Diagnostic>,
-    notes: &mut Vec<String>,
+    account: &mut LossAccount,
 ) -> Result<(Vec<ArrayUse<'t>>, BTreeSet<usize>)> {
     let (mut list, mut text) = (Vec::new(), 0);
     let mut unchanged = BTreeSet::new();
@@ -68,7 +67,7 @@ pub(super) fn collect_array_uses<'t>(
         };
         let path = walk.path();
         if let Some(assumption) = described.assumption {
-            notes.push(format!("{path}: the array has {assumption}"));
+            account.notes.push(format!("{path}: the array has {assumption}"));
         }
         file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
         let in_chunks = matches!(described.origin, ElementSource::Chunks(_));
@@ -83,7 +82,7 @@ pub(super) fn collect_array_uses<'t>(
             None => None,
         };
         if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
-            losses.push(Diagnostic::loss(&path, cast::describe_cast(from, to)));
+            account.add_loss(&path, cast::describe_cast(from, to));
         }
         let apart = match described.origin {
             ElementSource::Inline(_) => false,

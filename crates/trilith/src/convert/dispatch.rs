@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::dudley;
-use super::loss::{is_refused, losses_error};
+use super::loss::{LossAccount, losses_error};
 use super::{CodecChoice, ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
 use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, SourceRef, WriteBasis, WritePath, WriteSeek};
-use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::{File, FileFormat, is_read_from, verify_written};
 use crate::layout::Dialect;
@@ -140,15 +139,16 @@ impl File {
         }
         chunks::check_chunk_options(options)?;
         let _call = self.limits().call();
-        let mut done = match self.as_asdf() {
-            Some(file) => convert_asdf(file, options, out, progress)?,
-            None => convert_other(self, options, out, progress)?,
+        let mut account = LossAccount::new(options);
+        let done = match self.as_asdf() {
+            Some(file) => convert_asdf(file, options, out, progress, &mut account)?,
+            None => convert_other(self, options, out, progress, &mut account)?,
         };
+        let done = account.take_report(done);
         if let Some(file) = self.as_asdf().filter(|_| !options.write_options.keep_unused) {
-            done.notes.extend(file.sections().omission_note()?);
+            account.notes.extend(file.sections().omission_note()?);
         }
-        done.written = !is_refused(&done.losses, options);
-        Ok(done)
+        Ok(account.into_report(done))
     }
 
     /// Converts the file like [`File::convert_into`], into a new file at `path`, which is complete or not there at
@@ -193,33 +193,28 @@ fn convert_asdf(
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     if matches!(options.to, TargetForm::Fits) {
-        return fits::to_fits_with(file, options, out, progress);
+        return fits::to_fits_with(file, options, out, progress, account);
     }
-    let mut notes = fits::fits_notes(file);
+    account.notes.extend(fits::fits_notes(file));
     if !options.physical_values {
-        notes.extend(fits::stored_notes(file));
+        account.notes.extend(fits::stored_notes(file));
     }
     if fits::is_copied_out(file, options) {
-        let losses = fits::out_of_fits(file, out, options)?;
-        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
+        account.losses.extend(fits::out_of_fits(file, out, options)?);
+        return Ok(ConvertReport::default());
     }
-    let alone = fits::extract(file, options)?;
-    let (file, losses) = match &alone {
-        Some((alone, losses)) => (alone, losses.clone()),
-        None => (file, Vec::new()),
-    };
-    if is_refused(&losses, options) {
-        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
+    let alone = fits::extract(file, options.physical_values, account)?;
+    let file = alone.as_ref().unwrap_or(file);
+    if account.is_refused() {
+        return Ok(ConvertReport::default());
     }
-    let mut done = match options.to {
-        TargetForm::Dudley(dialect) => dudley::of_asdf(file, dialect, options, out)?,
-        _ => asdf_to_asdf(file, options, out, progress)?,
-    };
-    done.notes.splice(0..0, notes);
-    done.losses.splice(0..0, losses);
-    Ok(done)
+    match options.to {
+        TargetForm::Dudley(dialect) => dudley::of_asdf(file, dialect, options, out, account),
+        _ => asdf_to_asdf(file, options, out, progress, account),
+    }
 }
 
 /// A file of the ASDF family as one.
@@ -228,45 +223,29 @@ fn asdf_to_asdf(
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     let to = resolve_target(file, options)?;
-    let Some((rest, skipped)) = unreadable::omit_undecodable(file, to, options)? else {
-        return readable_to_asdf(file, to, options, out, progress);
+    let rest = unreadable::omit_undecodable(file, to, options, account)?;
+    let file = rest.as_ref().unwrap_or(file);
+    let done = match (to, &options.chunks) {
+        (None, None) => convert(file, out, options, progress)?,
+        (None, Some(lengths)) => chunks::convert_to_chunks(file, &HashMap::new(), lengths, out, options, progress)?,
+        (Some(to), lengths) => {
+            let plan = ConversionPlan::new(file, to, options)?;
+            match lengths {
+                _ if plan.account.is_refused() => plan.account.into_report(ConvertReport::default()),
+                None => plan.write(out, progress)?,
+                Some(lengths) => {
+                    account.losses.extend_from_slice(plan.losses());
+                    account.notes.extend_from_slice(&plan.account.notes);
+                    let (made, codecs) = plan.into_file()?;
+                    chunks::convert_to_chunks(&made, &codecs, lengths, out, options, progress)?
+                }
+            }
+        }
     };
-    let mut done = readable_to_asdf(&rest, to, options, out, progress)?;
-    done.losses.splice(0..0, skipped);
-    Ok(done)
-}
-
-/// A file of the ASDF family whose blocks can be decoded, or need not be, as one.
-fn readable_to_asdf(
-    file: &AsdfFile,
-    to: Option<&'static Target>,
-    options: &ConvertOptions,
-    out: &mut dyn WriteSeek,
-    progress: Progress<'_>,
-) -> Result<ConvertReport> {
-    let Some(to) = to else {
-        let done = match &options.chunks {
-            None => convert(file, out, options, progress)?,
-            Some(lengths) => chunks::convert_to_chunks(file, &HashMap::new(), lengths, out, options, progress)?,
-        };
-        return Ok(ConvertReport { has_sizes: true, ..done });
-    };
-    let plan = ConversionPlan::new(file, to, options)?;
-    let mut losses = plan.losses().to_vec();
-    if !losses.is_empty() && !options.allow_loss {
-        return Ok(ConvertReport { losses, ..ConvertReport::default() });
-    }
-    let Some(lengths) = &options.chunks else {
-        return Ok(ConvertReport { has_sizes: true, ..plan.write(out, progress)? });
-    };
-    let mut notes = plan.notes.clone();
-    let (made, codecs) = plan.into_file()?;
-    let done = chunks::convert_to_chunks(&made, &codecs, lengths, out, options, progress)?;
-    losses.extend(done.losses);
-    notes.extend(done.notes);
-    Ok(ConvertReport { has_sizes: true, losses, notes, ..done })
+    Ok(account.take_report(ConvertReport { has_sizes: true, ..done }))
 }
 
 /// The generation to write; None keeps that of the file.
@@ -295,47 +274,52 @@ fn convert_other(
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     if let Some(stream) = file.as_dudley() {
-        return dudley::of_stream(stream, options, out, progress);
+        return dudley::of_stream(stream, options, out, progress, account);
     }
-    let skip = options.skip_unreadable;
-    let build = |target, how: &ArrayOptions| items_to_asdf::to_asdf(file, target, how, skip);
-    if let TargetForm::Dudley(dialect) = options.to {
-        let then = |file: &AsdfFile| dudley::of_asdf(file, dialect, options, out);
-        return through_asdf(file.source(), file.limits(), options, &build, then);
-    }
-    as_new_asdf(file.source(), file.limits(), options, out, progress, &build)
+    let build = |target, how: &ArrayOptions, account: &mut LossAccount| items_to_asdf::to_asdf(file, target, how, account);
+    let from = NewAsdfSource { bytes: file.source(), limits: file.limits(), build: &build };
+    let TargetForm::Dudley(dialect) = options.to else { return as_new_asdf(&from, options, out, progress, account) };
+    let Some(made) = as_virtual_asdf(&from, account)? else { return Ok(ConvertReport::default()) };
+    dudley::of_asdf(&made, dialect, options, out, account)
 }
 
 /// A new file of the ASDF family that is not written yet.
 pub(super) struct NewAsdf {
     pub builder: AsdfBuilder<'static>,
     pub tree: Value,
-    pub losses: Vec<Diagnostic>,
 }
 
-/// Builds a file of the ASDF family in a generation, with arrays stored as the options say.
-pub(super) type BuildAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions) -> Result<NewAsdf>;
+/// A file of another family that becomes one of the ASDF family.
+pub(super) struct NewAsdfSource<'a> {
+    pub bytes: &'a SourceRef,
+    pub limits: &'a Limits,
+    /// Builds the new file in a generation, with arrays stored as the options say.
+    pub build: &'a dyn Fn(&'static Target, &ArrayOptions, &mut LossAccount) -> Result<NewAsdf>,
+}
 
-/// Writes a new file of the ASDF family that `build` makes of the file `from`. Options that only [`convert`] supports are applied
-/// to a virtual file.
+/// Writes a new file of the ASDF family. Options that only [`convert`] supports are applied to a virtual file.
 pub(super) fn as_new_asdf(
-    from: &SourceRef,
-    limits: &Limits,
+    from: &NewAsdfSource<'_>,
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
-    build: BuildAsdf<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
-    if matches!(options.to, TargetForm::Fits) {
-        return through_asdf(from, limits, options, build, |file| fits::to_fits_with(file, options, out, progress));
+    if account.is_refused() {
+        return Ok(ConvertReport::default());
     }
     let layout = &options.write_options;
     let is_rare =
         options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
-    if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
-        return through_asdf(from, limits, options, build, |file| asdf_to_asdf(file, options, out, progress));
+    if matches!(options.to, TargetForm::Fits) || is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
+        let Some(made) = as_virtual_asdf(from, account)? else { return Ok(ConvertReport::default()) };
+        return match options.to {
+            TargetForm::Fits => fits::to_fits_with(&made, options, out, progress, account),
+            _ => asdf_to_asdf(&made, options, out, progress, account),
+        };
     }
     let target = match options.to {
         TargetForm::Generation(target) => target,
@@ -351,24 +335,19 @@ pub(super) fn as_new_asdf(
         }
         _ => {}
     }
-    let NewAsdf { builder, tree, losses } = build(target, &how)?;
+    let NewAsdf { builder, tree } = (from.build)(target, &how, account)?;
     builder.write_to(out, tree)?;
-    Ok(ConvertReport { losses, ..ConvertReport::default() })
+    Ok(ConvertReport::default())
 }
 
-/// Makes a virtual file of the newest generation of the file `from`, which `then` converts.
-pub(super) fn through_asdf(
-    from: &SourceRef,
-    limits: &Limits,
-    options: &ConvertOptions,
-    build: BuildAsdf<'_>,
-    then: impl FnOnce(&AsdfFile) -> Result<ConvertReport>,
-) -> Result<ConvertReport> {
-    let NewAsdf { builder, tree, losses } = build(Target::latest(), &ArrayOptions::default())?;
-    if is_refused(&losses, options) {
-        return Ok(ConvertReport { losses, ..ConvertReport::default() });
+/// Makes a virtual file of the newest generation. None if what is lost does not permit it.
+pub(super) fn as_virtual_asdf(from: &NewAsdfSource<'_>, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
+    if account.is_refused() {
+        return Ok(None);
     }
-    let mut done = then(&builder.into_file(tree, from, limits)?)?;
-    done.losses.splice(0..0, losses);
-    Ok(done)
+    let NewAsdf { builder, tree } = (from.build)(Target::latest(), &ArrayOptions::default(), account)?;
+    if account.is_refused() {
+        return Ok(None);
+    }
+    builder.into_file(tree, from.bytes, from.limits).map(Some)
 }

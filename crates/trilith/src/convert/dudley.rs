@@ -1,9 +1,9 @@
 //! Dudley streams written in any form, and files of the ASDF family as Dudley streams.
 
 use super::array_storage::ItemOptions;
-use super::dispatch::{as_new_asdf, through_asdf};
+use super::dispatch::{NewAsdfSource, as_new_asdf, as_virtual_asdf};
 use super::dudley_asdf::{asdf_to_draft_with, build_asdf, has_bytes, has_room, is_list};
-use super::loss::{is_refused, to_unreadable_loss};
+use super::loss::LossAccount;
 use super::translate::tree_comments;
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
 use crate::array::{TextType, check_texts};
@@ -25,16 +25,17 @@ pub(super) fn of_asdf(
     dialect: Option<Dialect>,
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     let dialect = dialect.unwrap_or(Dialect::D2025);
-    let (draft, mut losses) = asdf_to_draft_with(file, options)?;
-    losses.extend(tree_comment_loss(file)?);
+    let draft = asdf_to_draft_with(file, account)?;
+    account.losses.extend(tree_comment_loss(file)?);
     let stored = stored_as(dialect, options)?;
-    if !is_refused(&losses, options) {
+    if !account.is_refused() {
         let order = options.byteorder.unwrap_or(Byteorder::Little);
         draft.write_stored(dialect, &stored, order, file.limits(), &mut &mut *out)?;
     }
-    Ok(ConvertReport { losses, ..ConvertReport::default() })
+    Ok(ConvertReport::default())
 }
 
 /// A Dudley stream in any form.
@@ -43,26 +44,24 @@ pub(super) fn of_stream(
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     // A FITS file is for readers that look for the conventions of FITS.
     let physical = options.physical_values || matches!(options.to, TargetForm::Fits);
     // A Dudley file has no masks.
     let masks = !matches!(options.to, TargetForm::Dudley(_));
-    let reading = ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks };
-    let build = |target, how: &ArrayOptions| build_asdf(file, target, how, reading);
-    let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
-    notes.extend(list_notes(file, options)?);
-    notes.extend(byte_notes(file)?);
-    let mut lost = omission_losses(file);
+    let reading = ItemOptions { stack_lists: options.stack, physical, masks };
+    let build = |target, how: &ArrayOptions, account: &mut LossAccount| build_asdf(file, target, how, reading, account);
+    let from = NewAsdfSource { bytes: file.source(), limits: file.limits(), build: &build };
+    if !physical {
+        account.notes.extend(stored_notes(file, masks)?);
+    }
+    account.notes.extend(list_notes(file, options)?);
+    account.notes.extend(byte_notes(file)?);
+    account.losses.extend(omission_losses(file));
     let TargetForm::Dudley(dialect) = options.to else {
-        lost.extend(comment_loss(file.layout()));
-        if is_refused(&lost, options) {
-            return Ok(ConvertReport { losses: lost, notes, ..ConvertReport::default() });
-        }
-        let mut done = as_new_asdf(file.source(), file.limits(), options, out, progress, &build)?;
-        done.notes.splice(0..0, notes);
-        done.losses.splice(0..0, lost);
-        return Ok(done);
+        account.losses.extend(comment_loss(file.layout()));
+        return as_new_asdf(&from, options, out, progress, account);
     };
     // A layout has the byte offsets of chunks, the columns of a table and what is in other files for this file only, so in another
     // one such an array is written as a whole.
@@ -75,15 +74,9 @@ pub(super) fn of_stream(
     };
     let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
     if physical || file.has_external_parts() || !outline.arrays().all(is_whole) || has_text() {
-        lost.extend(comment_loss(file.layout()));
-        if is_refused(&lost, options) {
-            return Ok(ConvertReport { losses: lost, notes, ..ConvertReport::default() });
-        }
-        let then = |file: &AsdfFile| of_asdf(file, dialect, options, out);
-        let mut done = through_asdf(file.source(), file.limits(), options, &build, then)?;
-        done.notes.splice(0..0, notes);
-        done.losses.splice(0..0, lost);
-        return Ok(done);
+        account.losses.extend(comment_loss(file.layout()));
+        let Some(made) = as_virtual_asdf(&from, account)? else { return Ok(ConvertReport::default()) };
+        return of_asdf(&made, dialect, options, out, account);
     }
     if options.stack {
         return Err(Error::invalid_input("lists are stacked on the way to ASDF, and this stays a Dudley file")
@@ -92,10 +85,9 @@ pub(super) fn of_stream(
     let mut how = RewriteOptions::default();
     (how.dialect, how.order) = (dialect, options.byteorder);
     how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
-    let mut losses = lost;
-    losses.extend(collect_unreadable_items(file, options.skip_unreadable)?);
-    losses.extend(file.rewrite(&how, &mut &mut *out)?);
-    Ok(ConvertReport { losses, notes, ..ConvertReport::default() })
+    skip_unreadable_items(file, account)?;
+    account.losses.extend(file.rewrite(&how, &mut &mut *out)?);
+    Ok(ConvertReport::default())
 }
 
 /// The parts of a file of another format that its layout does not describe.
@@ -182,13 +174,13 @@ fn path_list(file: &DudleyFile, fits: impl Fn(&LayoutEntry) -> bool) -> Result<O
     Ok((!paths.is_empty()).then(|| format!("{}{more}", paths.join(", "))))
 }
 
-/// The items that the layout marks as unreadable, if they are skipped.
-fn collect_unreadable_items(file: &DudleyFile, skip: bool) -> Result<Vec<Diagnostic>> {
+/// Adds the items that the layout marks as unreadable to the losses, if they are skipped.
+fn skip_unreadable_items(file: &DudleyFile, account: &mut LossAccount) -> Result<()> {
     if !file.layout().may_have_unreadable() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let found = file.outline()?.arrays().filter_map(|(_, entry)| Some((entry, file.unreadable(entry)?)));
-    found.map(|(entry, why)| to_unreadable_loss(&entry.path, why, skip)).collect()
+    let mut found = file.outline()?.arrays().filter_map(|(_, entry)| Some((entry, file.unreadable(entry)?)));
+    found.try_for_each(|(entry, why)| account.skip_item(&entry.path, why))
 }
 
 /// The only codec of blocks that is one of Dudley files, too.

@@ -10,13 +10,12 @@ use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::ConvertOptions;
 use super::array_storage::{ArrayStorage, DetachedArrays, ItemOptions};
 use super::dispatch::NewAsdf;
 use super::expansion_budget::AliasBudget;
 use super::history;
 use super::layout_form::LayoutForm;
-use super::loss::{check_readable, parse_unreadable_loss, to_unreadable_loss};
+use super::loss::{LossAccount, parse_unreadable_loss};
 use super::reserved_keys;
 use super::translate::retag_value;
 use crate::array::attribute::{AttributeValue, ItemAttribute};
@@ -62,13 +61,14 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    let reading = ItemOptions { stack_lists: stack, skip_unreadable: false, physical: false, masks: false };
-    let NewAsdf { builder, tree, losses } = build_asdf(file, target, how, reading)?;
+    let reading = ItemOptions { stack_lists: stack, physical: false, masks: false };
+    let mut account = LossAccount::default();
+    let NewAsdf { builder, tree } = build_asdf(file, target, how, reading, &mut account)?;
     builder.write_to(out, tree)?;
-    Ok(losses)
+    Ok(account.losses)
 }
 
-/// Builds a file of the ASDF family of a Dudley stream, and lists skipped items among the losses.
+/// Builds a file of the ASDF family of a Dudley stream.
 ///
 /// # Errors
 /// Returns the errors of [`stream_to_asdf`].
@@ -77,12 +77,13 @@ pub(super) fn build_asdf(
     target: &'static Target,
     how: &ArrayOptions,
     reading: ItemOptions,
+    account: &mut LossAccount,
 ) -> Result<NewAsdf> {
     let _call = file.limits().call();
     let mut stored = ArrayStorage::Blocks(AsdfBuilder::new(target), how);
-    let (tree, losses) = tree_of(file, reading, target, &mut stored)?;
+    let tree = tree_of(file, reading, target, &mut stored, account)?;
     let ArrayStorage::Blocks(builder, _) = stored else { return Err(Error::invalid_input("arrays without a file")) };
-    Ok(NewAsdf { builder, tree, losses })
+    Ok(NewAsdf { builder, tree })
 }
 
 /// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file, and have the values
@@ -94,9 +95,10 @@ pub(super) fn build_asdf(
 pub(crate) fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = ArrayStorage::Detached(Vec::new());
-    let reading = ItemOptions { stack_lists: false, skip_unreadable: true, physical: file.is_physical(), masks: false };
-    let (root, losses) = tree_of(file, reading, Target::latest(), &mut stored)?;
-    let left_out = losses.iter().filter_map(parse_unreadable_loss).collect();
+    let reading = ItemOptions { stack_lists: false, physical: file.is_physical(), masks: false };
+    let mut account = LossAccount { skip_unreadable: true, ..LossAccount::default() };
+    let root = tree_of(file, reading, Target::latest(), &mut stored, &mut account)?;
+    let left_out = account.losses.iter().filter_map(parse_unreadable_loss).collect();
     let text = AsdfBuilder::new(Target::latest()).tree_text(root)?;
     file.limits().charge_memory(text.len() as u64, "the tree of a stream")?;
     let text = MemorySource::new(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{text}").into(), file.source().name());
@@ -107,13 +109,14 @@ pub(crate) fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String
     Ok((made.with_container(container, Arc::new(DetachedArrays(arrays))), left_out))
 }
 
-/// The tree of a stream, and what it loses.
+/// The tree of a stream.
 fn tree_of(
     file: &DudleyFile,
     reading: ItemOptions,
     target: &'static Target,
     stored: &mut ArrayStorage<'_>,
-) -> Result<(Value, Vec<Diagnostic>)> {
+    account: &mut LossAccount,
+) -> Result<Value> {
     let items = file.locate_items()?;
     // The one that the file keeps: with very many items a second one would take hundreds of megabytes.
     let outline = file.outline()?;
@@ -127,18 +130,17 @@ fn tree_of(
         annotations: Vec::new(),
         attribute_arrays: HashMap::new(),
         layout_form: LayoutForm::default(),
-        losses: Vec::new(),
+        account,
     };
     walk.add_layout();
     let mut root = walk.build_value(ItemTreeId::ROOT, "", 0)?.unwrap_or_else(|| Value::map::<&str, Value>([]));
-    let (renamed, losses) = reserved_keys::rename_reserved(&mut root);
-    walk.losses.extend(losses);
+    let renamed = reserved_keys::rename_reserved(&mut root, walk.account);
     if let ValueData::Map(pairs) = &mut root.data
         && let Some((_, history)) = pairs.iter_mut().find(|(key, _)| key.as_str() == Some(reserved_keys::HISTORY_KEY))
     {
         *history = history::in_form(std::mem::replace(history, Value::null()), target.history_is_mapping);
     }
-    let (is_foreign, mut losses) = (walk.is_foreign(), walk.losses);
+    let is_foreign = walk.is_foreign();
     let mut native = Vec::new();
     if !is_foreign {
         native.push(("dialect", Value::from(file.layout().dialect().name().to_owned())));
@@ -159,9 +161,9 @@ fn tree_of(
     let form = form.into_value(native);
     // Without the mapping, a key `dudley` of the data might look like that of earlier versions.
     if (form.is_some() || !items.is_empty() || root.get(EARLY_KEY).is_some()) && !annotations::insert(&mut root, items, form) {
-        losses.push(Diagnostic::loss("", "everything that the file states about its items: the keys for it are taken"));
+        walk.account.add_loss("", "everything that the file states about its items: the keys for it are taken");
     }
-    Ok((root, losses))
+    Ok(root)
 }
 
 /// The form of an array in a tree.
@@ -208,7 +210,7 @@ pub(super) struct DudleyToTree<'a, 'f, 's> {
     /// The attributes that are items of the layout, which were looked at: the arrays that annotations keep.
     attribute_arrays: HashMap<ItemTreeId, Option<Array>>,
     pub layout_form: LayoutForm,
-    pub losses: Vec<Diagnostic>,
+    pub account: &'a mut LossAccount,
 }
 
 impl DudleyToTree<'_, '_, '_> {
@@ -285,7 +287,7 @@ impl DudleyToTree<'_, '_, '_> {
                             "the list of {} equal items becomes one array, as with --stack",
                             array.shape().first().unwrap_or(&0)
                         );
-                        self.losses.push(Diagnostic::loss(path, message));
+                        self.account.add_loss(path, message);
                     }
                     self.add_array(entry, path);
                     self.arrays.build_array_node(&array).map_err(|e| e.context(path.to_owned()))?
@@ -295,7 +297,7 @@ impl DudleyToTree<'_, '_, '_> {
                     list
                 }
                 Err(why) => {
-                    self.losses.push(to_unreadable_loss(path, why, self.item_options.skip_unreadable)?);
+                    self.account.skip_item(path, why)?;
                     return Ok(None);
                 }
             },
@@ -328,8 +330,8 @@ impl DudleyToTree<'_, '_, '_> {
         }
         let array = self.convert_to_asdf_datatype(&array, path)?;
         // The output must be readable as a whole.
-        if self.item_options.skip_unreadable && matches!(self.arrays, ArrayStorage::Blocks(..)) {
-            check_readable(&array)?;
+        if matches!(self.arrays, ArrayStorage::Blocks(..)) {
+            self.account.check_readable(&array)?;
         }
         Ok(ArrayForm::Array(array))
     }
@@ -354,7 +356,7 @@ impl DudleyToTree<'_, '_, '_> {
         match array.datatype() {
             Datatype::Utf8(_) | Datatype::Ucs2(_) => Array::from_texts(&array.load_texts()?, array.shape()),
             Datatype::Complex32 => {
-                self.losses.push(Diagnostic::loss(path, "complex32 becomes complex64, which holds the same values"));
+                self.account.add_loss(path, "complex32 becomes complex64, which holds the same values");
                 Array::from_slice(&array.load_as::<num_complex::Complex32>()?, array.shape())
             }
             _ => with_ascii_members(&file.decoded(array)?),
@@ -391,24 +393,8 @@ impl DudleyToTree<'_, '_, '_> {
     /// The value of an attribute of the layout. Integers beyond 64 bits are core/integer; without it, they are a loss.
     fn attribute_value(&mut self, said: &Attribute, path: &str, name: &str) -> Value {
         let mut value = value_of(&read_value(said));
-        match &mut value.data {
-            ValueData::Seq(items) => items.iter_mut().for_each(|item| self.encode_big_integer(item, path, name)),
-            _ => self.encode_big_integer(&mut value, path, name),
-        }
+        encode_big_integers(&mut value, self.target, (path, name), self.account);
         value
-    }
-
-    /// Makes a core/integer of an integer beyond 64 bits.
-    fn encode_big_integer(&mut self, value: &mut Value, path: &str, name: &str) {
-        let ValueData::BigInt(digits) = &value.data else { return };
-        *value = big_integer::encode(digits, self.target).unwrap_or_else(|| {
-            let message = format!(
-                "the integer {digits} in its attribute {name}, which becomes a string: {} has no form for it",
-                self.target.name
-            );
-            self.losses.push(Diagnostic::loss(path, message));
-            Value::from(digits.as_str())
-        });
     }
 
     /// Returns `true` if an attribute of a dict cannot be a member of the mapping: another member has its name, or
@@ -472,6 +458,7 @@ impl DudleyToTree<'_, '_, '_> {
             let value = AttributeValue::Array(Box::new(array));
             let Some(mut entry) = AttributeEntry::from_attribute(&ItemAttribute::new(name, value)) else { continue };
             entry.names = self.enum_names(attribute);
+            encode_big_integers(&mut entry.value, self.target, (path, name), self.account);
             kept.attributes.push(entry);
         }
         if !kept.is_empty() {
@@ -526,7 +513,7 @@ impl DudleyToTree<'_, '_, '_> {
         let docs: Vec<&str> = layout.docs(item).map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
         let mut found = ItemAnnotation { doc: (!docs.is_empty()).then(|| docs.join("\n")), ..ItemAnnotation::default() };
         for raw in layout.raw_attributes(item) {
-            self.losses.push(Diagnostic::loss(path, format!("its attribute `{raw}`, which is not understood")));
+            self.account.add_loss(path, format!("its attribute `{raw}`, which is not understood"));
         }
         for (spelled, said) in layout.attributes(item) {
             let name = match file_attribute_name(item, spelled) {
@@ -544,6 +531,26 @@ impl DudleyToTree<'_, '_, '_> {
         }
         found.collect_layout_words();
         found
+    }
+}
+
+/// Makes core/integers of integers beyond 64 bits in the value of the attribute `name` of an item, which may be nested lists.
+pub(super) fn encode_big_integers(
+    value: &mut Value,
+    target: &'static Target,
+    (path, name): (&str, &str),
+    account: &mut LossAccount,
+) {
+    match &mut value.data {
+        ValueData::Seq(items) => items.iter_mut().for_each(|item| encode_big_integers(item, target, (path, name), account)),
+        ValueData::BigInt(digits) => {
+            *value = big_integer::encode(digits, target).unwrap_or_else(|| {
+                let lost = format!("the integer {digits} in its attribute {name}, which becomes a string");
+                account.add_loss(path, format!("{lost}: {} has no form for it", target.name));
+                Value::from(digits.as_str())
+            });
+        }
+        _ => {}
     }
 }
 
@@ -582,13 +589,13 @@ fn single_value(text: &str) -> Option<Tree> {
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes,
 /// and an error if an array cannot be resolved.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
-    asdf_to_draft_with(file, &ConvertOptions::default())
+    let mut account = LossAccount::default();
+    Ok((asdf_to_draft_with(file, &mut account)?, account.losses))
 }
 
-/// Does the same as [`asdf_to_draft`]. With [`ConvertOptions::skip_unreadable`] it leaves out arrays that cannot be read, and
-/// lists them among the losses.
-pub(super) fn asdf_to_draft_with(file: &AsdfFile, options: &ConvertOptions) -> Result<(Draft, Vec<Diagnostic>)> {
-    let mut walk = AsdfToDudley::new(file, options.skip_unreadable);
+/// Does the same as [`asdf_to_draft`], with losses in an account.
+pub(super) fn asdf_to_draft_with(file: &AsdfFile, account: &mut LossAccount) -> Result<Draft> {
+    let mut walk = AsdfToDudley::new(file, account);
     let root = file.tree().root();
     let draft = walk.build_item(root, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
     let mut draft = if root.is_mapping() { draft } else { Draft::dict([("", draft)]) };
@@ -601,30 +608,28 @@ pub(super) fn asdf_to_draft_with(file: &AsdfFile, options: &ConvertOptions) -> R
     }
     match asdf::walk::unreferenced_blocks(file)?.len() {
         0 => {}
-        n => walk.losses.push(Diagnostic::loss_without_path(format!("{n} blocks that no array names"))),
+        n => walk.account.losses.push(Diagnostic::loss_without_path(format!("{n} blocks that no array names"))),
     }
-    Ok((draft, walk.losses))
+    Ok(draft)
 }
 
 pub(super) struct AsdfToDudley<'a> {
     file: &'a AsdfFile,
     /// The mapping `annotations`, or that of earlier versions, with its key.
     mapping: Option<(&'static str, Node<'a>)>,
-    skip_unreadable: bool,
-    pub losses: Vec<Diagnostic>,
+    account: &'a mut LossAccount,
     budget: AliasBudget<'a>,
     /// Number of open lists.
     list_budget: usize,
 }
 
 impl<'a> AsdfToDudley<'a> {
-    fn new(file: &'a AsdfFile, skip: bool) -> Self {
+    fn new(file: &'a AsdfFile, account: &'a mut LossAccount) -> Self {
         let early = || Some((EARLY_KEY, file.tree().root().get(EARLY_KEY).filter(|about| is_early_mapping(*about))?));
         Self {
             file,
             mapping: annotations::find(file.tree()).or_else(early),
-            skip_unreadable: skip,
-            losses: Vec::new(),
+            account,
             budget: AliasBudget::new(file.tree(), file.limits()),
             list_budget: 0,
         }
@@ -640,13 +645,13 @@ impl<'a> AsdfToDudley<'a> {
             let array = match self.read_stored_array(node) {
                 Ok(array) => array,
                 Err(why) => {
-                    self.losses.push(to_unreadable_loss(path, why, self.skip_unreadable)?);
+                    self.account.skip_item(path, why)?;
                     return Ok(None);
                 }
             };
             self.budget.charge_array(&array)?;
             if array.mask().is_some() {
-                self.losses.push(Diagnostic::loss(path, "its mask"));
+                self.account.add_loss(path, "its mask");
             }
             Draft::data(array.without_mask())
         } else if node.is_mapping() {
@@ -683,9 +688,7 @@ impl<'a> AsdfToDudley<'a> {
 
     fn read_stored_array(&self, node: Node<'_>) -> Result<Array> {
         let array = self.file.stored_array(node)?;
-        if self.skip_unreadable {
-            check_readable(&array)?;
-        }
+        self.account.check_readable(&array)?;
         Ok(array)
     }
 
@@ -704,7 +707,7 @@ impl<'a> AsdfToDudley<'a> {
                 continue;
             }
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
-                self.losses.push(Diagnostic::loss(&inner, "its key becomes text"));
+                self.account.add_loss(&inner, "its key becomes text");
             }
             self.budget.charge_text(&name)?;
             // A dict or a list without arrays takes no space, and so is not seen in a list.
@@ -764,18 +767,24 @@ impl<'a> AsdfToDudley<'a> {
         for item in items {
             let Some((docs, attributes)) = Self::annotation_target(draft, &item.key) else {
                 let message = format!("describes an item that does not exist: {}", item.key);
-                self.losses.push(Diagnostic::loss(&item.place, message));
+                self.account.add_loss(&item.place, message);
                 continue;
             };
             docs.extend(item.docs);
             attributes.extend(item.words);
             for (name, value) in item.attributes {
                 match node_to_attribute(value, true, self.file.limits()) {
-                    Ok((value, _)) => attributes.push((name, value)),
-                    Err(error) => self.losses.push(Diagnostic::loss(&item.place, error.message().to_owned())),
+                    Ok((value, is_yaml)) => {
+                        if is_yaml {
+                            let name = read_own(&name);
+                            self.account.add_loss(&item.place, format!("its attribute {name}, whose value becomes text"));
+                        }
+                        attributes.push((name, value));
+                    }
+                    Err(error) => self.account.add_loss(&item.place, error.message()),
                 }
             }
-            self.losses.extend(item.lost.into_iter().map(|what| Diagnostic::loss(&item.place, what)));
+            item.lost.into_iter().for_each(|what| self.account.add_loss(&item.place, what));
         }
         for loss in draft.reconcile() {
             self.report_form_loss(loss.path_text(), loss.message.clone());
@@ -838,7 +847,7 @@ impl<'a> AsdfToDudley<'a> {
             Some((EARLY_KEY, _)) | None => format!("/{EARLY_KEY}/{part}"),
             Some((key, _)) => format!("/{key}/{}/{part}", annotations::LAYOUT_KEY),
         };
-        self.losses.push(Diagnostic::loss(&place, message));
+        self.account.add_loss(&place, message);
     }
 }
 

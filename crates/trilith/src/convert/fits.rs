@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::coverage::{CoverageTracker, is_format_history};
 use super::dispatch::NewAsdf;
-use super::loss::{check_readable, to_damaged_loss, to_unreadable_loss};
+use super::loss::LossAccount;
 use super::quantity::{is_quantity, quantity};
 use super::tree_to_hdus::{HduList, hdus};
 use super::{CodecChoice, ConvertOptions, ConvertReport, CoordinateHeader, TargetForm};
@@ -42,16 +42,17 @@ const ASTROPY_FITS_TAG: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let NewAsdf { builder, tree, losses } = build_asdf(fits, options)?;
+    let mut account = LossAccount::new(options);
+    let NewAsdf { builder, tree } = build_asdf(fits, options, &mut account)?;
     builder.write_to(out, tree)?;
-    Ok(losses)
+    Ok(account.losses)
 }
 
 /// Builds a file of the ASDF family of a plain FITS file.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
-fn build_asdf(fits: &FitsFile, options: &ConvertOptions) -> Result<NewAsdf> {
+fn build_asdf(fits: &FitsFile, options: &ConvertOptions, account: &mut LossAccount) -> Result<NewAsdf> {
     let _call = fits.limits().call();
     let builder = AsdfBuilder::new(Target::latest()).with_options(options.write_options.clone());
     let mut how = ArrayOptions::default();
@@ -59,41 +60,36 @@ fn build_asdf(fits: &FitsFile, options: &ConvertOptions) -> Result<NewAsdf> {
         how.codec = Some(id);
     }
     (how.level, how.blosc) = (options.level, options.blosc);
-    let mut taking = FitsImport { builder, options: &how, skip_unreadable: options.skip_unreadable, losses: Vec::new() };
+    let mut taking = FitsImport { builder, options: &how, account };
     // A header has no array that would be compared.
     for hdu in fits.hdus() {
         if let Err(why) = fits.check(hdu) {
-            taking.losses.push(to_damaged_loss(&format!("/fits/{}/header", hdu.index()), why, taking.skip_unreadable)?);
+            taking.account.keep_damaged(&format!("/fits/{}/header", hdu.index()), why)?;
         }
     }
     let tree = if options.physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
-    let FitsImport { builder, mut losses, .. } = taking;
-    losses.extend(fits::unassigned_bytes(fits)?);
-    Ok(NewAsdf { builder, tree, losses })
+    taking.account.losses.extend(fits::unassigned_bytes(fits)?);
+    Ok(NewAsdf { builder: taking.builder, tree })
 }
 
 /// The arrays of a FITS file on their way into a file of the ASDF family.
 struct FitsImport<'a> {
     builder: AsdfBuilder<'static>,
     options: &'a ArrayOptions,
-    /// `true` if arrays that cannot be read are left out.
-    skip_unreadable: bool,
-    losses: Vec<Diagnostic>,
+    account: &'a mut LossAccount,
 }
 
 impl FitsImport<'_> {
     /// Returns the node of an array; None if it cannot be read and is left out.
     fn build_array_node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
         let read = array.and_then(|array| {
-            if self.skip_unreadable {
-                check_readable(&array)?;
-            }
+            self.account.check_readable(&array)?;
             self.builder.array(&array, self.options)
         });
         match read {
             Ok(node) => Ok(Some(node)),
             Err(why) => {
-                self.losses.push(to_unreadable_loss(&path.to_string(), why, self.skip_unreadable)?);
+                self.account.skip_item(&path.to_string(), why)?;
                 Ok(None)
             }
         }
@@ -157,7 +153,7 @@ fn build_physical_tree(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<V
         root.set(name, node);
     }
     if !said.is_empty() && !annotations::insert(&mut root, said, None) {
-        taking.losses.push(Diagnostic::loss("", "units of columns: the keys for them are taken"));
+        taking.account.add_loss("", "units of columns: the keys for them are taken");
     }
     Ok(root)
 }
@@ -264,36 +260,32 @@ impl FitsImport<'_> {
 /// # Errors
 /// Returns the errors of [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
-    Ok(write_fits(file, CoordinateHeader::default(), out)?.losses)
+    let mut account = LossAccount::default();
+    write_fits(file, CoordinateHeader::default(), out, &mut account)?;
+    Ok(account.losses)
 }
 
 /// Does the same as [`to_fits`]. The notes list corrected cards that did not agree with their data.
-fn write_fits(file: &AsdfFile, coordinates: CoordinateHeader, out: &mut dyn Write) -> Result<ConvertReport> {
+fn write_fits(file: &AsdfFile, coordinates: CoordinateHeader, out: &mut dyn Write, account: &mut LossAccount) -> Result<()> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
-        let (parts, mut losses) = list_hdus(file, root, list)?;
-        let mut notes = Vec::new();
+        let parts = list_hdus(file, root, list, account)?;
         for (number, part) in parts.iter().enumerate() {
-            notes.extend(
-                fits::header_corrections(part, HduRole::from_index(number))?
-                    .into_iter()
-                    .map(|text| format!("/fits/{number}/header: {text}")),
-            );
+            let corrections = fits::header_corrections(part, HduRole::from_index(number))?.into_iter();
+            account.notes.extend(corrections.map(|text| format!("/fits/{number}/header: {text}")));
         }
-        fits::write(out, &parts)?;
-        losses.extend(unnamed_blocks(file)?);
-        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
+        account.losses.extend(unnamed_blocks(file)?);
+        return fits::write(out, &parts);
     }
     let HduList { hdus: mut parts, sources, notes } = hdus(file, coordinates)?;
-    let (asdf, losses) = build_embedded_asdf(file, &sources)?;
-    parts.push(HduData::asdf(asdf)?);
-    fits::write(out, &parts)?;
-    Ok(ConvertReport { losses, notes, ..ConvertReport::default() })
+    account.notes.extend(notes);
+    parts.push(HduData::asdf(build_embedded_asdf(file, &sources, account)?)?);
+    fits::write(out, &parts)
 }
 
-/// The HDUs of a `fits` list, and all of the tree that is in none of them.
-fn list_hdus(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<HduData>, Vec<Diagnostic>)> {
+/// The HDUs of a `fits` list. All of the tree that is in none of them is lost.
+fn list_hdus(file: &AsdfFile, root: Node<'_>, list: Node<'_>, losses: &mut LossAccount) -> Result<Vec<HduData>> {
     let (mut account, limits) = (CoverageTracker::default(), file.limits());
     account.mark_used(root);
     let mut take = |taken: fits::ConsumedNode<'_>| match taken {
@@ -330,8 +322,8 @@ fn list_hdus(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Hdu
     if let Some(history) = root.get("history").filter(|history| is_format_history(*history)) {
         account.mark_subtree(history, limits)?;
     }
-    let losses = account.collect_losses(file.tree(), limits, "it is not part of the FITS file")?;
-    Ok((parts, losses))
+    losses.losses.extend(account.collect_losses(file.tree(), limits, "it is not part of the FITS file")?);
+    Ok(parts)
 }
 
 /// Marks the columns of varying length that are views of the bytes of their HDU, which say nothing that these do not.
@@ -389,10 +381,11 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Ve
             None => {}
         }
     }
-    let (asdf, mut losses) = build_embedded_asdf(file, &sources)?;
-    losses.extend(fits.find_damaged_hdus(|hdu| !hdu.is_asdf())?);
+    let mut account = LossAccount::default();
+    let asdf = build_embedded_asdf(file, &sources, &mut account)?;
+    account.losses.extend(fits.find_damaged_hdus(|hdu| !hdu.is_asdf())?);
     fits::write_asdf(out, fits, Some(asdf))?;
-    Ok(losses)
+    Ok(account.losses)
 }
 
 /// Names an HDU for a source: by name and version if these lead back to it, else by its number.
@@ -419,8 +412,8 @@ fn is_bitwise_equal(a: &Array, b: &Array) -> Result<bool> {
 }
 
 /// Returns the ASDF file of the last HDU: the tree, and the blocks that are in no HDU. If no ndarray names some of
-/// them, all keep their numbers. Also returns the blocks that are damaged.
-fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
+/// them, all keep their numbers.
+fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>, account: &mut LossAccount) -> Result<SourceRef> {
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     // If a block must keep its number all do, and an array that goes into an HDU leaves an empty block.
@@ -467,8 +460,8 @@ fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> R
             writer.copy(&block.stored_source(file.sections().source())?, block)?;
         }
     }
-    let damaged = writer.finish()?;
-    Ok((Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")), damaged))
+    account.losses.extend(writer.finish()?);
+    Ok(Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")))
 }
 
 /// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data. Returns what is
@@ -492,16 +485,15 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
 /// # Errors
 /// Returns the errors of [`from_fits`].
 pub fn extract_from_fits(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    extract(file, &ConvertOptions::default())
+    let mut account = LossAccount::default();
+    Ok(extract(file, false, &mut account)?.map(|alone| (alone, account.losses)))
 }
 
-/// Does the same as [`extract_from_fits`], with `options` for physical values and for leaving out unreadable arrays.
-pub(super) fn extract(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+/// Does the same as [`extract_from_fits`], with physical values if they are wanted.
+pub(super) fn extract(file: &AsdfFile, physical_values: bool, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
     let Some(fits) = container_fits(file) else { return Ok(None) };
-    let (physical, skip_unreadable) = (options.physical_values, options.skip_unreadable);
-    let options = ConvertOptions { physical_values: physical, skip_unreadable, ..ConvertOptions::default() };
-    let (alone, losses) = if file.container().is_some_and(|container| container.hdu > 0) {
-        let mut parts = ExtractedParts::new(file, skip_unreadable)?;
+    let alone = if file.container().is_some_and(|container| container.hdu > 0) {
+        let mut parts = ExtractedParts::new(file, account)?;
         let sections = file.sections();
         let head = (sections.header().line.as_str(), &sections.header().raw_comments[..]);
         let mut alone = VirtualFile::new(parts.generation, sections.source(), head, parts.tree.as_deref());
@@ -514,12 +506,14 @@ pub(super) fn extract(file: &AsdfFile, options: &ConvertOptions) -> Result<Optio
         for block in std::mem::take(&mut parts.streamed) {
             alone.push_block(block, sections.source())?;
         }
-        (alone.open(file.limits())?, parts.losses(file, Vec::new())?)
+        parts.add_losses(file, account)?;
+        alone.open(file.limits())?
     } else {
-        let NewAsdf { builder, tree, losses } = build_asdf(fits, &options)?;
-        (builder.into_file(tree, file.sections().source(), file.limits())?, losses)
+        let options = ConvertOptions { physical_values, ..ConvertOptions::default() };
+        let NewAsdf { builder, tree } = build_asdf(fits, &options, account)?;
+        builder.into_file(tree, file.sections().source(), file.limits())?
     };
-    Ok(Some((alone.with_resolver(file.resolver().clone()), losses)))
+    Ok(Some(alone.with_resolver(file.resolver().clone())))
 }
 
 /// Returns remarks on the FITS file around a file.
@@ -567,21 +561,22 @@ pub(super) fn to_fits_with(
     options: &ConvertOptions,
     mut out: &mut dyn WriteSeek,
     progress: Progress<'_>,
+    account: &mut LossAccount,
 ) -> Result<ConvertReport> {
     if options.encode.is_some() {
         return Err(Error::invalid_input("a FITS file has no encoding chains").setting("", SuggestedSetting::Remove(&["encode"])));
     }
     if container_fits(file).is_some() {
-        let mut done = super::convert(file, out, options, progress)?;
-        done.notes.splice(0..0, fits_notes(file));
-        return Ok(done);
+        account.notes.extend(fits_notes(file));
+        return super::convert(file, out, options, progress);
     }
     if options.codec != CodecChoice::Keep {
         return Err(
             Error::invalid_input("the data of a FITS file have no codec").setting("", SuggestedSetting::Remove(&["codec"]))
         );
     }
-    write_fits(file, options.coordinates, &mut out)
+    write_fits(file, options.coordinates, &mut out, account)?;
+    Ok(ConvertReport::default())
 }
 
 /// Writes the ASDF file inside a FITS file as a separate file: the HDUs that it refers to become blocks, after its
@@ -591,7 +586,8 @@ pub(super) fn to_fits_with(
 /// Returns the errors of [`from_fits`].
 pub fn write_extracted<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
-    let (sections, mut parts) = (file.sections(), ExtractedParts::new(file, options.skip_unreadable)?);
+    let mut account = LossAccount::new(options);
+    let (sections, mut parts) = (file.sections(), ExtractedParts::new(file, &mut account)?);
     let mut writer = FileWriter::new(out, parts.generation, options.write_options.clone());
     writer.match_existing(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, parts.tree.as_deref())?;
@@ -604,7 +600,9 @@ pub fn write_extracted<W: Write + Seek>(file: &AsdfFile, out: W, options: &Conve
     for block in std::mem::take(&mut parts.streamed) {
         writer.copy_last_block(&block.stored_source(sections.source())?, block)?;
     }
-    parts.losses(file, writer.finish()?)
+    account.losses.splice(0..0, writer.finish()?);
+    parts.add_losses(file, &mut account)?;
+    Ok(account.losses)
 }
 
 /// The parts of the ASDF file inside a FITS file that becomes a separate file.
@@ -618,22 +616,20 @@ struct ExtractedParts<'f> {
     taken: Vec<(String, Array)>,
     /// The numbers of these HDUs.
     hdus: BTreeSet<usize>,
-    damaged: Option<Diagnostic>,
 }
 
 impl<'f> ExtractedParts<'f> {
-    fn new(file: &'f AsdfFile, skip_unreadable: bool) -> Result<Self> {
+    fn new(file: &'f AsdfFile, account: &mut LossAccount) -> Result<Self> {
         let sections = file.sections();
         let (streamed, sized): (Vec<&Block>, Vec<&Block>) =
             sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
         let mut edit = file.tree().edit();
         let mut taken: Vec<(String, Array)> = Vec::new();
         let (fits, mut hdus) = (container_fits(file), BTreeSet::new());
-        let mut damaged = None;
         if let Some((fits, hdu)) = fits.and_then(|fits| Some((fits, fits.asdf()?)))
             && let Err(why) = fits.check(hdu)
         {
-            damaged = Some(to_damaged_loss("", why, skip_unreadable)?);
+            account.keep_damaged("", why)?;
         }
         for (node, source) in walk::ndarrays_with_source(file)? {
             if let Some(number) = source.as_i64() {
@@ -663,16 +659,15 @@ impl<'f> ExtractedParts<'f> {
         }
         let text = edit.finish(file.limits())?.into_text();
         let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-        Ok(Self { generation, tree: sections.tree().map(|_| text), sized, streamed, taken, hdus, damaged })
+        Ok(Self { generation, tree: sections.tree().map(|_| text), sized, streamed, taken, hdus })
     }
 
-    /// Returns the losses after those of the writer: HDUs and cards that the tree does not hold.
-    fn losses(self, file: &AsdfFile, mut losses: Vec<Diagnostic>) -> Result<Vec<Diagnostic>> {
-        losses.extend(self.damaged);
+    /// Adds HDUs and cards that the tree does not hold to the losses.
+    fn add_losses(self, file: &AsdfFile, account: &mut LossAccount) -> Result<()> {
         if let Some(fits) = container_fits(file) {
-            losses.extend(content_not_in_tree(file, fits, &self.hdus)?);
+            account.losses.extend(content_not_in_tree(file, fits, &self.hdus)?);
         }
-        Ok(losses)
+        Ok(())
     }
 }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::dispatch::NewAsdf;
-use super::loss::{check_readable, to_unreadable_loss};
+use super::dudley_asdf::encode_big_integers;
+use super::loss::LossAccount;
 use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{ArrayOptions, AsdfBuilder, Target};
-use crate::diagnostic::Diagnostic;
 use crate::dudley::with_ascii_members;
 use crate::error::{Error, Result};
 use crate::file::annotations::attribute_key;
@@ -20,8 +20,8 @@ use crate::yaml::ValueBuilder;
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks, and an error if
 /// the items cannot be read.
-pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, skip: bool) -> Result<NewAsdf> {
-    let mut made = TreeBuilder { builder: AsdfBuilder::new(target), options: how, annotations: Vec::new(), losses: Vec::new() };
+pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, account: &mut LossAccount) -> Result<NewAsdf> {
+    let mut made = TreeBuilder { builder: AsdfBuilder::new(target), target, options: how, annotations: Vec::new(), account };
     let root = file.root();
     let mut built = ValueBuilder::default();
     let mut walk = root.walk();
@@ -37,9 +37,10 @@ pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, 
         match visit.item.kind() {
             ItemKind::Mapping => built.begin_collection(Value::map::<Value, Value>([])),
             ItemKind::List => built.begin_collection(Value::seq::<Value>([])),
-            kind => match made.build_leaf_value(&visit.item, kind, &path, skip) {
+            kind => match made.build_leaf_value(&visit.item, kind, &path) {
                 Ok(value) => built.push_value(value),
-                Err(why) => made.losses.push(to_unreadable_loss(&path, why, skip && kind == ItemKind::Array)?),
+                Err(why) if kind == ItemKind::Array => made.account.skip_item(&path, why)?,
+                Err(why) => return Err(why),
             },
         }
     }
@@ -47,34 +48,33 @@ pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, 
         Some(value) if matches!(value.data, ValueData::Map(_)) => value,
         value => Value::map([("items", value.unwrap_or_else(Value::null))]),
     };
-    let TreeBuilder { builder, annotations: said, mut losses, .. } = made;
+    let TreeBuilder { builder, annotations: said, account, .. } = made;
     if !said.is_empty() && !annotations::insert(&mut tree, said, None) {
-        losses.push(Diagnostic::loss("", "everything that the file states about its items: the keys for it are taken"));
+        account.add_loss("", "everything that the file states about its items: the keys for it are taken");
     }
-    Ok(NewAsdf { builder, tree, losses })
+    Ok(NewAsdf { builder, tree })
 }
 
 struct TreeBuilder<'a> {
     builder: AsdfBuilder<'static>,
+    target: &'static Target,
     options: &'a ArrayOptions,
     annotations: Vec<(String, ItemAnnotation)>,
-    losses: Vec<Diagnostic>,
+    account: &'a mut LossAccount,
 }
 
 impl TreeBuilder<'_> {
-    fn build_leaf_value(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
+    fn build_leaf_value(&mut self, item: &Item<'_>, kind: ItemKind, path: &str) -> Result<Value> {
         match kind {
             ItemKind::Array => {
                 let array = with_ascii_members(&item.decoder().decode_text(item.array()?)?)?;
-                if skip {
-                    check_readable(&array)?;
-                }
+                self.account.check_readable(&array)?;
                 self.builder.array(&array, self.options)
             }
             ItemKind::Reference => match item.metadata().reference {
                 Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
                 None => {
-                    self.losses.push(Diagnostic::loss(path, "the reference is not written as one"));
+                    self.account.add_loss(path, "the reference is not written as one");
                     Ok(Value::null())
                 }
             },
@@ -92,10 +92,14 @@ impl TreeBuilder<'_> {
         };
         for attribute in item.attributes()?.iter().filter(|attribute| attribute.is_visible()) {
             match AttributeEntry::from_attribute(attribute) {
-                Some(entry) => found.attributes.push(entry),
+                Some(mut entry) => {
+                    let at = (path, attribute.name.as_str());
+                    encode_big_integers(&mut entry.value, self.target, at, self.account);
+                    found.attributes.push(entry);
+                }
                 None => {
                     let message = format!("its attribute {}, an array of several axes", attribute.name);
-                    self.losses.push(Diagnostic::loss(path, message));
+                    self.account.add_loss(path, message);
                 }
             }
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, escape_pointer_key, file_path};
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
-use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, NewItemKind, Notes};
 use crate::layout::{Attribute, ItemId, Layout, LayoutEntry, ResolvedType, own_attribute, read_own};
 use crate::tree::{Node, Value};
@@ -60,10 +59,8 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
             let Some(name) = layout.name(item) else { continue };
             if name.is_empty() || name.starts_with('/') || name == SUMMARY_KEY || known.contains(&name) {
                 let place = layout.path(item);
-                self.losses.push(Diagnostic::loss(
-                    &place,
-                    "documentation and attributes of this type: another type has its name, or it is a path",
-                ));
+                let what = "documentation and attributes of this type: another type has its name, or it is a path";
+                self.account.add_loss(&place, what);
                 continue;
             }
             known.push(name);
@@ -72,8 +69,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
         if let Some(block) = layout.opt_summary().filter(|_| !self.is_foreign()) {
             self.layout_form.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
             if self.layout_form.summary.is_empty() && layout.is_told(block) {
-                self.losses
-                    .push(Diagnostic::loss("/", "documentation and attributes of the summary block, which stores nothing"));
+                self.account.add_loss("/", "documentation and attributes of the summary block, which stores nothing");
                 return;
             }
             self.add_named(block, SUMMARY_KEY);

@@ -363,7 +363,7 @@ fn write_block<W: Write + Seek>(
         return writer.copy_last_block(stored, block);
     }
     if let Some(why) = unreadable::undecodable_reason(file, block, options, None) {
-        loss::to_unreadable_loss("", why, options.skip_unreadable)?;
+        loss::LossAccount::new(options).skip_item("", why)?;
         return writer.block(&MemorySource::new(Vec::new(), "nothing"), &how);
     }
     let data = file.block_data(block.index as i64)?;

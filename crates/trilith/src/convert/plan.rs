@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::block_uses::{self, ArrayUse, BlockContent};
 use super::cast::CastSource;
 use super::encode_chain::ApplicableSteps;
+use super::loss::{LossAccount, losses_error};
 use super::write_plan::visit_bytes;
 use super::{
-    BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, copies_into, encode_chain, header_losses, loss,
+    BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, copies_into, encode_chain, header_losses,
     translate, unreadable,
 };
 use crate::array::{Byteorder, Datatype, PackedSource};
@@ -73,8 +74,7 @@ pub struct ConversionPlan<'f> {
     pub(super) comments: Vec<Vec<u8>>,
     pub(super) blocks: Vec<PlannedBlock>,
     pub(super) hints: HashMap<usize, BlockHint>,
-    pub(super) losses: Vec<Diagnostic>,
-    pub(super) notes: Vec<String>,
+    pub(super) account: LossAccount,
 }
 
 /// Writes `file` into `out`, which is at its start, in another generation.
@@ -115,15 +115,15 @@ pub fn convert_to<W: Write + Seek>(
     progress: Progress<'_>,
 ) -> Result<ConvertReport> {
     let plan = ConversionPlan::new(file, target, options)?;
-    if !plan.losses.is_empty() && !options.allow_loss {
-        return Err(loss::losses_error(target.name, &plan.losses, "generation"));
+    if plan.account.is_refused() {
+        return Err(losses_error(target.name, plan.losses(), "generation"));
     }
     let done = plan.write(out, progress)?;
     // Damage of a block is found only while the block is copied.
     if done.losses.is_empty() || options.allow_loss {
         Ok(done)
     } else {
-        Err(loss::losses_error(target.name, &done.losses, "generation"))
+        Err(losses_error(target.name, &done.losses, "generation"))
     }
 }
 
@@ -137,31 +137,31 @@ impl<'f> ConversionPlan<'f> {
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check_target_options(target, options)?;
         let _call = file.limits().call();
-        let (mut losses, mut notes) = (Vec::new(), Vec::new());
-        let (mut uses, unchanged) = block_uses::collect_array_uses(file, target, &mut losses, &mut notes)?;
+        let mut account = LossAccount::new(options);
+        let (mut uses, unchanged) = block_uses::collect_array_uses(file, target, &mut account)?;
         // The document of FINF has no flags, and so no streams.
         let streams = target.generation_as(options.write_options.as_documented).fields.flags.is_some();
         let contents = block_uses::allocate_blocks(file, &mut uses, &unchanged, streams)?;
-        let (mut comments, moved) = split_comment_lines(file, target, &mut losses);
+        let (mut comments, moved) = split_comment_lines(file, target, &mut account);
         if file.sections().tree().is_none() && options.write_options.as_documented {
             // 1.x, Blocks: without a tree the first block begins "immediately after the header with no padding".
             for line in std::mem::take(&mut comments) {
                 let line = String::from_utf8_lossy(&line).into_owned();
                 let message = format!("the line {line:?}: as documented, a block follows the header line at once");
                 if line.starts_with("#ASDF_STANDARD ") {
-                    notes.push(format!("left out: {message}"));
+                    account.notes.push(format!("left out: {message}"));
                 } else {
-                    losses.push(Diagnostic::loss_without_path(message));
+                    account.losses.push(Diagnostic::loss_without_path(message));
                 }
             }
         }
         let tree = match file.sections().tree() {
-            Some(_) => Some(translate::translate_tree(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
+            Some(_) => Some(translate::translate_tree(file, (target, streams), &uses, &moved, &mut account)?),
             None => None,
         };
         let hints = block_hints(file)?;
         let options = options.clone();
-        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes };
+        let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, account };
         for (number, content) in contents.into_iter().enumerate() {
             let planned = plan.plan_block(number, content, &uses).with_context(|| format!("block {number}"))?;
             plan.blocks.push(planned);
@@ -176,7 +176,7 @@ impl<'f> ConversionPlan<'f> {
 
     /// Returns the differences from the file that was read. The list is empty if nothing is lost.
     pub fn losses(&self) -> &[Diagnostic] {
-        &self.losses
+        &self.account.losses
     }
 
     fn plan_block(&mut self, number: usize, content: BlockContent, uses: &[ArrayUse<'_>]) -> Result<PlannedBlock> {
@@ -221,11 +221,11 @@ impl<'f> ConversionPlan<'f> {
                 let data = BlockData::Block(index);
                 if let Some(why) = unreadable::undecodable_reason(self.file, block, &self.options, Some(self.target_generation()))
                 {
-                    loss::to_unreadable_loss("", why, self.options.skip_unreadable)?;
+                    LossAccount::new(&self.options).skip_item("", why)?;
                     return self.plan_block(number, BlockContent::Empty, uses);
                 }
                 if block.generation != self.target_generation() {
-                    self.notes.extend(header_losses(block));
+                    self.account.notes.extend(header_losses(block));
                 }
                 if block.is_streamed() {
                     let form =
@@ -242,9 +242,9 @@ impl<'f> ConversionPlan<'f> {
                     Some((described, datatype, path)) => (Some((described, datatype)), path.as_str()),
                     None => (None, ""),
                 };
-                let known = self.losses.len();
+                let known = self.losses().len();
                 let form = self.choose_block_form(number, &data, Some(index), described, path)?;
-                if let (Some(lost), true) = (self.losses.get_mut(known), sharing > 1) {
+                if let (Some(lost), true) = (self.account.losses.get_mut(known), sharing > 1) {
                     lost.message.push_str(&format!(" (its block holds {} other arrays)", sharing - 1));
                 }
                 Ok(PlannedBlock { data, form })
@@ -308,7 +308,7 @@ impl<'f> ConversionPlan<'f> {
     ) -> Result<BlockForm> {
         let ApplicableSteps { steps, array: described, left_out } = encode_chain::select_applicable_steps(steps, array)?;
         if !left_out.is_empty() {
-            self.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
+            self.account.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
         }
         if steps.is_empty() {
             return Ok(BlockForm::Codec(None));
@@ -326,7 +326,7 @@ impl<'f> ConversionPlan<'f> {
         encoder.finish(&mut bytes)?;
         let error = encode_chain::quantize_error(&original, &bytes, &steps, &described, limits)?;
         if error.has_error {
-            self.losses.push(Diagnostic::loss(path, format!("quantize changes values, by at most {:e}", error.largest)));
+            self.account.add_loss(path, format!("quantize changes values, by at most {:e}", error.largest));
         }
         Ok(BlockForm::Encoded { text: text::print(&steps), bytes, len: original.len() })
     }
@@ -359,7 +359,7 @@ fn check_target_options(target: &Target, options: &ConvertOptions) -> Result<()>
 }
 
 /// The comment lines after the header line, and those that must move into the tree.
-fn split_comment_lines(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<Vec<u8>>, Vec<String>) {
+fn split_comment_lines(file: &AsdfFile, target: &Target, account: &mut LossAccount) -> (Vec<Vec<u8>>, Vec<String>) {
     let header = file.sections().header();
     let old = &header.comments;
     let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
@@ -376,7 +376,7 @@ fn split_comment_lines(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagno
     let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
     if !free.is_empty() && (!has_marker || !is_text) {
         let message = format!("{} has no place for comments after the header line", target.name);
-        losses.push(Diagnostic::loss_without_path(message));
+        account.losses.push(Diagnostic::loss_without_path(message));
         return (Vec::new(), Vec::new());
     }
     (Vec::new(), free)

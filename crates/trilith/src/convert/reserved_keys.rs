@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnostic::Diagnostic;
+use super::loss::LossAccount;
 use crate::layout::{marked_name, read_own};
 use crate::tree::{Value, ValueData};
 
@@ -44,15 +44,14 @@ fn has_prefix(name: &str) -> bool {
     }
 }
 
-/// Gives the items at the root names that mean nothing else. Returns each name with the key that it got, and the losses.
-pub(super) fn rename_reserved(root: &mut Value) -> (Vec<(String, String)>, Vec<Diagnostic>) {
-    let (mut renamed, mut losses) = (Vec::new(), Vec::new());
+/// Gives the items at the root names that mean nothing else. Returns each name with the key that it got.
+pub(super) fn rename_reserved(root: &mut Value, account: &mut LossAccount) -> Vec<(String, String)> {
+    let mut renamed = Vec::new();
     if root.get(LIBRARY_KEY).is_some_and(is_library) {
         root.remove(LIBRARY_KEY);
-        losses
-            .push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file"));
+        account.add_loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file");
     }
-    let ValueData::Map(pairs) = &mut root.data else { return (renamed, losses) };
+    let ValueData::Map(pairs) = &mut root.data else { return renamed };
     for (key, value) in pairs {
         let is_taken = match key.as_str() {
             Some(LIBRARY_KEY) => true,
@@ -65,7 +64,7 @@ pub(super) fn rename_reserved(root: &mut Value) -> (Vec<(String, String)>, Vec<D
             renamed.push((name, marked));
         }
     }
-    (renamed, losses)
+    renamed
 }
 
 fn is_library(value: &Value) -> bool {

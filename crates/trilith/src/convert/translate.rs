@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::block_uses::ArrayUse;
 use super::history;
+use super::loss::LossAccount;
 use crate::array::{Datatype, Mask, c_strides};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::ndarray::{ElementSource, Ndarray, ShapeDimension};
@@ -33,14 +34,13 @@ pub(super) fn translate_tree(
     (target, streams): (&'static Target, bool),
     uses: &[ArrayUse<'_>],
     comments: &[String],
-    losses: &mut Vec<Diagnostic>,
-    notes: &mut Vec<String>,
+    account: &mut LossAccount,
 ) -> Result<String> {
     let tree = file.tree();
     let mut odd = DiscouragedContent::default();
     let mut work = TreeTranslation::new(file, target, streams);
     work.translate_directives(comments);
-    work.drop_unknown_directives(notes);
+    work.drop_unknown_directives(account);
     let arrays: std::collections::HashMap<NodeId, usize> =
         uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
     let mut walk = tree.root().walk(file.limits()).without_merge();
@@ -52,12 +52,12 @@ pub(super) fn translate_tree(
         if visit.node.is_alias() {
             continue;
         }
-        work.fit_content(visit.node, &|| walk.path().to_string(), losses, notes);
+        work.fit_content(visit.node, &|| walk.path().to_string(), account);
         if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "asdf_library") && work.translate_library(&visit)? {
             walk.skip_children();
             continue;
         }
-        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.translate_history(&visit, losses)? {
+        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.translate_history(&visit, account)? {
             walk.skip_children();
             continue;
         }
@@ -66,7 +66,7 @@ pub(super) fn translate_tree(
         if let Some(item) = arrays.get(&visit.node.id()).and_then(|place| uses.get(*place)) {
             if matches!(item.ndarray.origin, ElementSource::Chunks(_)) {
                 work.unchunk(item)?;
-                notes.push(format!("{}: not in chunks any more, which {} does not have", item.path, target.name));
+                account.notes.push(format!("{}: not in chunks any more, which {} does not have", item.path, target.name));
                 walk.skip_children();
                 continue;
             }
@@ -76,24 +76,24 @@ pub(super) fn translate_tree(
         }
     }
     if target.standard.is_some() {
-        notes.extend(odd.into_notes());
+        account.notes.extend(odd.into_notes());
     }
     let (missing, is_dependent) = (std::mem::take(&mut work.missing_tags), work.is_standard_dependent);
     for (tag, (count, path)) in missing {
         let others = if count > 1 { format!(", at {count} places") } else { String::new() };
-        losses.push(Diagnostic::loss(&path, format!("the tag {tag} stays{others}, because {} has none for it", target.name)));
+        account.add_loss(&path, format!("the tag {tag} stays{others}, because {} has none for it", target.name));
     }
     // The changed text must still be a tree.
     let new = work.edit.finish(file.limits())?;
     if is_dependent {
-        add_schema_losses(file, &new, target, losses)?;
+        add_schema_losses(file, &new, target, account)?;
     }
     Ok(new.into_text())
 }
 
 /// Adds what the schemas of the target refuse, and those of the file did not.
 #[cfg(feature = "schema")]
-fn add_schema_losses(file: &AsdfFile, new: &Tree, target: &Target, losses: &mut Vec<Diagnostic>) -> Result<()> {
+fn add_schema_losses(file: &AsdfFile, new: &Tree, target: &Target, account: &mut LossAccount) -> Result<()> {
     use crate::diagnostic::Severity;
     use crate::schema::{SchemaSet, Validator};
     let mut validator = Validator::new(SchemaSet::bundled()).with_limits(file.limits().clone());
@@ -110,13 +110,13 @@ fn add_schema_losses(file: &AsdfFile, new: &Tree, target: &Target, losses: &mut 
     for problem in found.iter().filter(|problem| !known.contains(problem.path_text())) {
         let expected = if problem.expectation.is_empty() { String::new() } else { format!(", expected {}", problem.expectation) };
         let message = format!("{}{expected}: the schema {} of {} refuses it", problem.message, problem.schema, target.name);
-        losses.push(Diagnostic::loss(problem.path_text(), message));
+        account.add_loss(problem.path_text(), message);
     }
     Ok(())
 }
 
 #[cfg(not(feature = "schema"))]
-fn add_schema_losses(_: &AsdfFile, _: &Tree, _: &Target, _: &mut Vec<Diagnostic>) -> Result<()> {
+fn add_schema_losses(_: &AsdfFile, _: &Tree, _: &Target, _: &mut LossAccount) -> Result<()> {
     Ok(())
 }
 
@@ -300,10 +300,10 @@ impl<'t> TreeTranslation<'t> {
     }
 
     /// Leaves out the directives that YAML 1.1 does not define, which Python asdf cannot read.
-    fn drop_unknown_directives(&mut self, notes: &mut Vec<String>) {
+    fn drop_unknown_directives(&mut self, account: &mut LossAccount) {
         let text = self.tree.text();
         for span in self.tree.unknown_directives() {
-            notes.push(format!("the directive {} is left out, which YAML 1.1 does not define", span.slice(text)));
+            account.notes.push(format!("the directive {} is left out, which YAML 1.1 does not define", span.slice(text)));
             let end = text
                 .get(span.end as usize..)
                 .and_then(|rest| rest.find('\n'))
@@ -313,14 +313,16 @@ impl<'t> TreeTranslation<'t> {
     }
 
     /// Gives content that does not fit its tag the tag that it fits, because Python asdf could not open the file.
-    fn fit_content(&mut self, node: Node<'t>, path: &dyn Fn() -> String, losses: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    fn fit_content(&mut self, node: Node<'t>, path: &dyn Fn() -> String, account: &mut LossAccount) {
         if node.is_alias() {
             return;
         }
         let problem = node.tag_problem();
         let escape = surrogate_escape(node);
         if let Some(escape) = escape {
-            notes.push(format!("{}: the surrogate {escape} and the next are written as the character that they are", path()));
+            account
+                .notes
+                .push(format!("{}: the surrogate {escape} and the next are written as the character that they are", path()));
             if problem.is_none() {
                 self.edit.replace_node(node, &Value::from(node.text().into_owned()));
             }
@@ -348,7 +350,7 @@ impl<'t> TreeTranslation<'t> {
             }
             None => self.edit.replace_node(node, &Value::from(node.text().into_owned())),
         }
-        losses.push(Diagnostic::loss(&path(), format!("{problem}; it becomes a {name}")));
+        account.add_loss(&path(), format!("{problem}; it becomes a {name}"));
     }
 
     /// Names this library as the one that produced the file: "Describes the ASDF library that produced the file" (schema
@@ -365,16 +367,14 @@ impl<'t> TreeTranslation<'t> {
     }
 
     /// Writes the history in the target's form; false if it stays unchanged.
-    fn translate_history(&mut self, visit: &crate::tree::WalkEntry<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
+    fn translate_history(&mut self, visit: &crate::tree::WalkEntry<'t>, account: &mut LossAccount) -> Result<bool> {
         let node = visit.node;
         let Some(mut value) = history::translate_history(node, self.target.history_is_mapping, &self.limits)? else {
             return Ok(false);
         };
         if self.anchors_within(node)? {
-            losses.push(Diagnostic::loss(
-                "/history",
-                format!("it has an anchor, and so stays as {} does not have it", self.target.name),
-            ));
+            let what = format!("it has an anchor, and so stays as {} does not have it", self.target.name);
+            account.add_loss("/history", what);
             return Ok(false);
         }
         retag_value(&mut value, self.target);

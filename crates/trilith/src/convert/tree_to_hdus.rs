@@ -9,6 +9,7 @@ use super::CoordinateHeader;
 use super::coordinates::{self, CoordinateHeaders};
 use super::dudley_asdf::EARLY_KEY;
 use super::quantity::is_quantity_tag;
+use crate::array::attribute::{AttributeValue, NumberValue};
 use crate::array::{Array, ElementValue};
 use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{AsdfFile, walk};
@@ -261,19 +262,14 @@ impl HduBuilder<'_> {
             if arrays.contains(&node.id()) || value.is_some_and(|value| arrays.contains(&value.id())) {
                 continue;
             }
-            let attributes = said.get("attributes").filter(|all| all.is_mapping()).map_or_else(Vec::new, Node::pairs);
-            for (name, value) in attributes {
-                let path = path.keys().iter().cloned().chain([attribute_name(&name.text()).into_owned()]).collect();
-                found.push((path, card_value(attribute_value(value))));
+            let Ok(said) = ItemAnnotation::from_node(said, self.file.limits()) else { continue };
+            for attribute in said.item_attributes() {
+                let value = attribute_card_value(&attribute.value);
+                found.push((path.keys().iter().cloned().chain([attribute.name]).collect(), value));
             }
         }
         found
     }
-}
-
-/// The value of an attribute in the mapping `annotations`.
-fn attribute_value(node: Node<'_>) -> Node<'_> {
-    if node.is_mapping() && node.tag().is_none() { node.get("value").unwrap_or(node) } else { node }
 }
 
 /// Returns `true` if a card names the stored integer of masked elements.
@@ -291,19 +287,34 @@ fn array_cards(file: &AsdfFile, path: &str) -> Vec<Card> {
     let above = path.strip_suffix("/value").and_then(|parent| file.tree().node_at_pointer(parent));
     unit(above.and_then(|parent| parent.get("unit")).filter(|unit| unit.is_scalar()).map(Node::text).as_deref());
     let Some(node) = file.tree().node_at_pointer(path) else { return cards };
-    let said = file.annotation(node).and_then(|said| {
-        unit(ItemAnnotation::from_node(said, file.limits()).ok()?.unit_text());
-        said.get("attributes")
-    });
-    let early = || file.tree().root().get(EARLY_KEY)?.get("attributes")?.get(path);
-    let Some(attributes) = said.or_else(early).filter(|attributes| attributes.is_mapping()) else { return cards };
-    unit(attributes.get("units").map(attribute_value).filter(|unit| unit.is_scalar()).map(Node::text).as_deref());
-    for (key, value) in attributes.pairs().into_iter().map(|(key, value)| (key, attribute_value(value))) {
-        let path = [attribute_name(&key.text()).into_owned()];
-        let value = if value.is_scalar() { card_value(value) } else { None };
-        cards.extend(value.and_then(|value| build_scalar_card(&path, &value, &HashMap::new())));
+    let mut values: Vec<(String, Option<CardValue>)> = Vec::new();
+    if let Some(said) = file.annotation(node).and_then(|said| ItemAnnotation::from_node(said, file.limits()).ok()) {
+        unit(said.unit_text());
+        values.extend(said.item_attributes().into_iter().map(|one| (one.name, attribute_card_value(&one.value))));
+    } else if let Some(early) = file.tree().root().get(EARLY_KEY).and_then(|early| early.get("attributes")?.get(path)) {
+        unit(early.get("units").filter(|unit| unit.is_scalar()).map(Node::text).as_deref());
+        let scalars = early.pairs().into_iter().filter(|(_, value)| value.is_scalar());
+        values.extend(scalars.map(|(key, value)| (attribute_name(&key.text()).into_owned(), card_value(value))));
     }
+    let card = |(name, value): (String, Option<CardValue>)| build_scalar_card(&[name], &value?, &HashMap::new());
+    cards.extend(values.into_iter().filter_map(card));
     cards
+}
+
+/// The value of an attribute; None if cards have none for it.
+fn attribute_card_value(value: &AttributeValue) -> Option<CardValue> {
+    Some(match value {
+        AttributeValue::Empty => CardValue::Undefined,
+        AttributeValue::Bool(value) => CardValue::Logical(*value),
+        AttributeValue::Text(text) | AttributeValue::Reference(text) => CardValue::Text(text.clone()),
+        AttributeValue::Number(number) => match number.value {
+            NumberValue::Int(whole) => CardValue::Integer(whole),
+            NumberValue::Float(value) if value.is_finite() => CardValue::Float(value),
+            NumberValue::Complex(re, im) if re.is_finite() && im.is_finite() => CardValue::Complex(re, im),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// The value of a scalar; None if cards have none for it.

@@ -41,10 +41,9 @@ impl ConversionPlan<'_> {
             done.count_block(&written);
             progress.add(written.data_size);
         }
-        let damaged = writer.finish()?;
-        done.losses = self.losses;
-        done.losses.extend(damaged);
-        done.notes = self.notes;
+        let mut account = self.account;
+        account.losses.extend(writer.finish()?);
+        (done.losses, done.notes) = (account.losses, account.notes);
         Ok(done)
     }
 

@@ -38,10 +38,18 @@ pub(super) enum ElementForm {
     Stored,
 }
 
+/// Form of the tree that is made up from a FITS file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ListingForm {
+    pub(super) elements: ElementForm,
+    /// `true` if the cards are rows of the lists `header`, and not only attributes.
+    pub(super) has_cards: bool,
+}
+
 /// The arrays of a FITS file for the tree inside it.
 pub(super) struct HduArrays {
     pub(super) fits: Arc<FitsFile>,
-    form: ElementForm,
+    form: ListingForm,
     /// `true` if the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
     pub(super) is_listing: bool,
 }
@@ -60,7 +68,7 @@ impl FitsArrays for HduArrays {
             return self.fits.column_or_cell(self.fits.find(&hdu.to_string())?, column, row);
         }
         let hdu = self.fits.find(spec)?;
-        if self.form == ElementForm::Physical {
+        if self.form.elements == ElementForm::Physical {
             return self.fits.array(hdu);
         }
         self.fits.writable_array(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.index())))
@@ -85,7 +93,7 @@ pub(super) fn open_fits_source(
     source: SourceRef,
     resolve: Arc<dyn Resolve>,
     limits: &Limits,
-    form: ElementForm,
+    form: ListingForm,
 ) -> Result<AsdfFile> {
     open_asdf_or_listing(FitsFile::open(source, limits)?, resolve, form)
 }
@@ -99,10 +107,10 @@ pub(super) fn open_fits_source(
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
-    open_asdf_or_listing(fits, resolve, ElementForm::Physical)
+    open_asdf_or_listing(fits, resolve, ListingForm { elements: ElementForm::Physical, has_cards: true })
 }
 
-fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, form: ElementForm) -> Result<AsdfFile> {
+fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, form: ListingForm) -> Result<AsdfFile> {
     let fits = Arc::new(fits);
     let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve, form) };
     let container = FitsContainer { hdu: hdu.index(), offset: hdu.data().start, size: fits.source().len() };
@@ -137,7 +145,7 @@ fn has_other_headers(fits: &FitsFile, file: &AsdfFile) -> bool {
 }
 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
-fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, form: ElementForm) -> Result<AsdfFile> {
+fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, form: ListingForm) -> Result<AsdfFile> {
     let container = FitsContainer { hdu: 0, offset: 0, size: fits.source().len() };
     let text = MemorySource::new(print_listing(&fits, form)?.into(), fits.source().name());
     let source = DerivedSource::new(Arc::new(text), fits.source().clone());
@@ -146,13 +154,12 @@ fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, form: ElementFor
 }
 
 /// The text of an ASDF file that describes a FITS file.
-fn print_listing(fits: &FitsFile, form: ElementForm) -> Result<String> {
-    let mut data = |hdu: &Hdu| match form {
+fn print_listing(fits: &FitsFile, form: ListingForm) -> Result<String> {
+    let mut data = |hdu: &Hdu| match form.elements {
         ElementForm::Stored => Ok(fits::stored_node(fits, hdu)),
         ElementForm::Physical => fits::physical_node(fits, hdu),
     };
-    let listing = fits::to_value(fits, &mut data)?;
-    let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
+    let list = fits::hdu_list(fits, form.has_cards, &mut data)?.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
     let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
     let mut options = PrintOptions::default();
@@ -338,7 +345,7 @@ pub(super) fn unit_of(file: &AsdfFile, node: Node<'_>) -> Option<String> {
 
 /// Returns the column of a table of the FITS file that a field is, without the mask of other columns. None if the array is none.
 pub(super) fn column_array(file: &AsdfFile, node: Node<'_>, name: &str) -> Option<Result<Array>> {
-    let hdus = hdu_arrays(file).filter(|hdus| hdus.form == ElementForm::Physical)?;
+    let hdus = hdu_arrays(file).filter(|hdus| hdus.form.elements == ElementForm::Physical)?;
     let hdu = source_hdu(file, node)?;
     let column = hdus.fits.column_of_field(hdu, name)?;
     Some(hdus.fits.column_or_cell(hdu, column, None))

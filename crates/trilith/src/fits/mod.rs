@@ -73,7 +73,7 @@ pub(crate) use stored::{Outside, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
-pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, physical_node, to_value};
+pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, hdu_list, physical_node, to_value};
 pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
 pub(crate) use write::{asdf_hdu, check_characters};

@@ -76,40 +76,50 @@ pub enum ConsumedNode<'t> {
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<FitsTree> {
-    let (mut list, mut kept, mut is_strict) = (Vec::new(), Vec::new(), true);
+    let (list, mut kept, mut is_strict) = (hdu_list(fits, true, data)?, Vec::new(), true);
     let mut heaps = Value::map::<&str, Value>([]);
-    for hdu in fits.hdus() {
-        let mut triples = Vec::new();
-        for (at, card) in hdu.header().cards().iter().enumerate() {
-            let triple = card_triple(card);
+    for (hdu, item) in fits.hdus().iter().zip(list.items()) {
+        let triples = item.get("header").map_or(&[][..], Value::items);
+        for (at, (card, triple)) in hdu.header().cards().iter().zip(triples).enumerate() {
             // The schema allows no value that is undefined.
             let is_allowed = |(item, most): (&Value, usize)| {
                 item.data != ValueData::Null && item.as_str().is_none_or(|text| text.len() <= most)
             };
             is_strict &= triple.items().iter().zip(SCHEMA_MAX_CHARS).all(is_allowed);
-            if card_of(&triple).map_or(true, |made| made.bytes() != card.bytes()) {
+            if card_of(triple).map_or(true, |made| made.bytes() != card.bytes()) {
                 let text: String = card.bytes().iter().map(|b| char::from(*b)).collect();
                 kept.push(
                     Value::seq([Value::from(hdu.index()), Value::from(at), Value::from(text.trim_end_matches(' '))]).flow(),
                 );
             }
-            triples.push(triple.flow());
         }
-        let mut item = Value::map([("header", Value::seq(triples))]);
-        if let Some(node) = data(hdu)? {
-            if hdu.kind() == HduKind::Table
-                && hdu.error().is_none()
-                && let Some(views) = heap::build_heap_views(fits, hdu, &node)?
-            {
-                heaps.set(hdu.index().to_string(), views);
-            }
-            item.set("data", node);
+        if hdu.kind() == HduKind::Table
+            && hdu.error().is_none()
+            && let Some(node) = item.get("data")
+            && let Some(views) = heap::build_heap_views(fits, hdu, node)?
+        {
+            heaps.set(hdu.index().to_string(), views);
         }
-        list.push(item);
     }
     let cards = Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq);
     let heaps = Some(heaps).filter(|heaps| !heaps.entries().is_empty());
-    Ok(FitsTree { fits: Value::seq(list), cards, heaps, is_strict })
+    Ok(FitsTree { fits: list, cards, heaps, is_strict })
+}
+
+/// Returns the `fits` list of a FITS file alone, with or without the cards in its headers.
+///
+/// # Errors
+/// Returns the errors of `data`.
+pub fn hdu_list(fits: &FitsFile, has_cards: bool, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<Value> {
+    let hdus = fits.hdus().iter().map(|hdu| {
+        let cards = if has_cards { hdu.header().cards() } else { &[] };
+        let mut item = Value::map([("header", Value::seq(cards.iter().map(|card| card_triple(card).flow())))]);
+        if let Some(node) = data(hdu)? {
+            item.set("data", node);
+        }
+        Ok(item)
+    });
+    Ok(Value::seq(hdus.collect::<Result<Vec<_>>>()?))
 }
 
 /// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens the arrays.

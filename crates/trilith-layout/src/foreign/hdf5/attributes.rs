@@ -376,8 +376,17 @@ pub(super) fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: Refe
     };
     match &element.datatype {
         Datatype::Ascii(_) | Datatype::Utf8(_) => {
-            let text = bytes.split(|byte| *byte == 0).next().unwrap_or(bytes);
-            Some(string_literal(text, matches!(element.datatype, Datatype::Utf8(_))))
+            // A NUL may be a character of a string that is filled with NULs.
+            let is_terminated = element.pads.iter().any(|(_, pad)| *pad == StringPad::NulTerminated);
+            let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            let text = match bytes.iter().position(|byte| *byte == 0).filter(|first| is_terminated || *first >= end) {
+                Some(first) => bytes.get(..first),
+                None => bytes.get(..end),
+            };
+            match text.unwrap_or(bytes) {
+                text if text.contains(&0) => Some(LayoutLiteral::Bytes(text.to_vec())),
+                text => Some(string_literal(text, matches!(element.datatype, Datatype::Utf8(_)))),
+            }
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(LayoutLiteral::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,
