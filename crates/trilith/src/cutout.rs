@@ -258,6 +258,9 @@ impl<'f> PixelCutout<'f> {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`PixelCutout::edit`] and
     /// [`File::convert_into`].
     pub fn write(&self, form: FileFormat, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        if self.is_converted_fits() {
+            return self.write_as_fits(form, options, out);
+        }
         match form {
             FileFormat::Npy => {
                 let array = self.array()?;
@@ -282,6 +285,31 @@ impl<'f> PixelCutout<'f> {
             other => Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
                 .hint("give a name that ends in .asdf, .fits, .npy or .png")),
         }
+    }
+
+    /// Returns `true` if the image is in an ASDF file with the HDUs of a FITS file, whose coordinates are a list of cards.
+    fn is_converted_fits(&self) -> bool {
+        let is_plain = self.image.file.as_asdf().is_some_and(|file| file.container().is_none());
+        is_plain && self.image.found.path.starts_with("/fits/")
+    }
+
+    /// Writes the cutout of a FITS file that was converted to ASDF: as one of the FITS file, which says how its pixels are stored.
+    fn write_as_fits(&self, form: FileFormat, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+        let mut to_fits = ConvertOptions::default();
+        (to_fits.to, to_fits.allow_loss) = (TargetForm::Fits, true);
+        let mut whole = std::io::Cursor::new(Vec::new());
+        let done = self.image.file.convert_into(&to_fits, &mut whole, crate::Progress::default())?;
+        let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(whole.into_inner())?;
+        let image = file.cutout_image_by_key(&self.image.path, self.image.key)?;
+        let mut cutout = image.by_pixel_box(self.pixels.clone(), self.options.clone());
+        cutout.request = self.request;
+        let describe = |loss: crate::diagnostic::Diagnostic| match loss.path {
+            Some(path) => format!("{path}: {}", loss.message),
+            None => loss.message,
+        };
+        let mut notes: Vec<String> = done.losses.into_iter().map(describe).collect();
+        notes.extend(cutout.write(form, options, out)?);
+        Ok(notes)
     }
 
     /// Writes the bytes of a cutout in another format. Returns what a user should know.
