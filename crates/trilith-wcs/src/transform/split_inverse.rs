@@ -15,7 +15,7 @@ pub(crate) struct SplitInverse {
 }
 
 impl Transform {
-    /// Returns `true` if a formula gives the inverse of the transform.
+    /// Returns `true` if a formula or a table gives the inverse of the transform.
     fn is_analytic(&self) -> bool {
         match &self.node {
             Node::Identity
@@ -28,6 +28,9 @@ impl Transform {
             | Node::ToSphere(_)
             | Node::ToPlane(_) => true,
             Node::Mapping(_) => self.inputs == self.outputs,
+            Node::Table(table) => table.inverse().is_some(),
+            // The inverse of a table of one axis is exact.
+            Node::WithInverse { forward, accuracy: Accuracy::Full, .. } => matches!(forward.node, Node::Coordinates(_)),
             Node::Chain(parts) | Node::Parallel(parts) => parts.iter().all(Self::is_analytic),
             _ => false,
         }

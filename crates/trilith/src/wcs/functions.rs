@@ -70,7 +70,7 @@ impl TransformBuilder {
             }
             "redshift_scale_factor" => {
                 let [z] = self.unitless_params(item, ["z"])?;
-                Transform::scale(1.0 + z)
+                return Ok((Transform::scale(1.0 + z), vec![units.first().cloned().flatten()]));
             }
             _ => return Err(unsupported_transform_error(tag)),
         };

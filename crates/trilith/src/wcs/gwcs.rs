@@ -9,7 +9,7 @@ use super::from_wcs;
 use super::numbers::{integers, read_interval, read_numbers};
 use super::transforms::{OutputUnits, TransformBuilder};
 use super::units::ScaledUnit;
-use super::{get, item_tag, name_of, read_list, read_text, read_text_list, require_item};
+use super::{get, item_tag, name_of, read_list, read_text, read_text_list, require_item, version_of};
 use crate::bytes::{AccessCost, stored_ranges};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
@@ -49,10 +49,11 @@ pub(super) fn read_gwcs(item: &Item<'_>) -> Result<Wcs> {
 
     // Numbers without units are in those of the frames, if any parameter has a unit; else units are ignored.
     let is_filled = item.as_asdf().and_then(|(file, _)| file.standard()).is_some_and(|standard| is_before_1_6(&standard));
-    let mut builder = TransformBuilder::new(limits, is_filled);
+    let has_old_stokes = is_old_dkist(item);
+    let mut builder = TransformBuilder::new(limits, is_filled, has_old_stokes);
     let mut transforms = build_pipeline(&mut builder, &nodes, &frames, FrameUnits::Ignored);
     if builder.has_quantities() {
-        builder = TransformBuilder::new(limits, is_filled);
+        builder = TransformBuilder::new(limits, is_filled, has_old_stokes);
         transforms = build_pipeline(&mut builder, &nodes, &frames, FrameUnits::Applied);
     }
     let transforms = transforms?;
@@ -67,6 +68,13 @@ pub(super) fn read_gwcs(item: &Item<'_>) -> Result<Wcs> {
     let name = get(item, "name")?.map(|name| read_text(&name).map(|name| name.into_owned())).transpose()?.unwrap_or_default();
     let steps = frames.into_iter().zip(transforms).map(|(frame, transform)| PipelineStep { frame, transform }).collect();
     Wcs::new(name, steps, bounds, shape, &limits).map_err(from_wcs)
+}
+
+/// Returns `true` for the coordinates of a dataset of DKIST before version 1.2.
+fn is_old_dkist(item: &Item<'_>) -> bool {
+    let tag = item.parent().and_then(|(dataset, _)| item_tag(&dataset)).unwrap_or_default();
+    let is_dataset = name_of(&tag) == "dataset" && tag.contains("dkist");
+    is_dataset && version_of(&tag) < (1, 2)
 }
 
 /// Returns `true` for the versions of the standard in whose files asdf fills in the defaults of schemas.

@@ -62,6 +62,9 @@ const FILLED: &[(&str, &str, &str, (u32, u32))] = &[
     ("spherical_cartesian", "wrap_lon_at", "360", (1, 1)),
 ];
 
+/// The Stokes parameters I, Q, U and V in early files of DKIST. The package dkist reads them as 1 to 4, their numbers in FITS.
+const OLD_STOKES: [f64; 4] = [0.0, 1.0, 2.0, 3.0];
+
 /// Keys of a node that cost nothing.
 const FREE_KEYS: usize = 32;
 
@@ -76,6 +79,8 @@ pub(super) struct TransformBuilder {
     has_quantities: bool,
     /// Missing keys have the defaults of the schemas.
     is_filled: bool,
+    /// Tables of the Stokes parameters count from 0, as DKIST wrote them at first.
+    has_old_stokes: bool,
 }
 
 /// Domain of the variables of a polynomial.
@@ -91,8 +96,8 @@ enum PolynomialDomain {
 pub(super) type BuiltTransform = (Transform, OutputUnits);
 
 impl TransformBuilder {
-    pub(super) fn new(limits: WcsLimits, is_filled: bool) -> Self {
-        Self { limits, nodes: 0, coefficients: 0, terms: 0, has_quantities: false, is_filled }
+    pub(super) fn new(limits: WcsLimits, is_filled: bool, has_old_stokes: bool) -> Self {
+        Self { limits, nodes: 0, coefficients: 0, terms: 0, has_quantities: false, is_filled, has_old_stokes }
     }
 
     /// Returns `true` if a parameter had a unit.
@@ -213,12 +218,28 @@ impl TransformBuilder {
         let [left, right] = read_transform_pair(item)?;
         let (left, outputs) = self.build_transform(&left, units, depth + 1)?;
         let (right, mut others) = self.build_transform(&right, units, depth + 1)?;
-        let is_sum = matches!(operation, ArithmeticOperation::Add | ArithmeticOperation::Subtract);
-        let has_units = outputs.iter().chain(&others).any(Option::is_some);
-        if has_units && !is_sum {
-            return Err(Error::unsupported(format!("{name} of transforms whose values have units is not supported")));
-        }
-        let right = Transform::chain(vec![right, convert_units(&mut others, &outputs)?]).map_err(from_wcs)?;
+        let plain = ScaledUnit::plain();
+        let combine =
+            |pair: (Option<ScaledUnit>, &Option<ScaledUnit>), join: fn(&ScaledUnit, &ScaledUnit) -> ScaledUnit| match pair {
+                (None, None) => None,
+                (left, right) => Some(join(left.as_ref().unwrap_or(&plain), right.as_ref().unwrap_or(&plain))),
+            };
+        let (right, outputs) = match operation {
+            ArithmeticOperation::Multiply => {
+                (right, outputs.into_iter().zip(&others).map(|pair| combine(pair, ScaledUnit::times)).collect())
+            }
+            ArithmeticOperation::Divide => {
+                (right, outputs.into_iter().zip(&others).map(|pair| combine(pair, ScaledUnit::divided_by)).collect())
+            }
+            ArithmeticOperation::Add | ArithmeticOperation::Subtract => {
+                let right = Transform::chain(vec![right, convert_units(&mut others, &outputs)?]).map_err(from_wcs)?;
+                (right, outputs)
+            }
+            _ if outputs.iter().chain(&others).any(Option::is_some) => {
+                return Err(Error::unsupported(format!("{name} of transforms whose values have units is not supported")));
+            }
+            _ => (right, outputs),
+        };
         Ok((Transform::arithmetic(operation, left, right).map_err(from_wcs)?, outputs))
     }
 
@@ -254,7 +275,15 @@ impl TransformBuilder {
                 let factor = unit_conversion_factor(&offset.unit, &unit())?;
                 Ok((Transform::shift(offset.only_value()? * factor), vec![unit().or(offset.unit)]))
             }
-            "scale" => Ok((Transform::scale(self.read_parameter(item, "factor")?.only_value()?), vec![unit()])),
+            "scale" => {
+                let found = self.read_parameter(item, "factor")?;
+                // A number is brought into the unit of the factor, which is that of the product.
+                let (by, output) = match (unit(), found.unit.clone()) {
+                    (Some(input), Some(own)) => (input_conversion_factor(item, &input, &own)?, Some(own)),
+                    (input, _) => (1.0, input),
+                };
+                Ok((Transform::scale(found.only_value()? * by), vec![output]))
+            }
             "multiplyscale" => {
                 let found = self.read_parameter(item, "factor")?;
                 let product = match (unit(), &found.unit) {
@@ -523,7 +552,7 @@ impl TransformBuilder {
     }
 
     fn build_tabular(&mut self, item: &Item<'_>, tag: &str, units: &[Option<ScaledUnit>]) -> Result<BuiltTransform> {
-        let table = self.read_parameter(item, "lookup_table")?;
+        let mut table = self.read_parameter(item, "lookup_table")?;
         let axes = require_item(item, "points")?.owned_children()?;
         let mut points = Vec::with_capacity(axes.len().min(self.limits.axes));
         // A table of one axis may have its points in a list of numbers.
@@ -553,6 +582,9 @@ impl TransformBuilder {
         };
         let output = vec![table.unit];
         let points: Vec<Vec<f64>> = points.into_iter().map(|axis| axis.values).collect();
+        if self.has_old_stokes && table.values == OLD_STOKES && points == [OLD_STOKES] {
+            table.values.iter_mut().for_each(|value| *value += 1.0);
+        }
         match <[Vec<f64>; 2]>::try_from(points) {
             Ok(axes) => Ok((
                 Transform::table2(Tabular2D::new(axes, table.values, method, outside, &self.limits).map_err(from_wcs)?),
@@ -611,6 +643,29 @@ fn unit_conversion_factor(from: &Option<ScaledUnit>, to: &Option<ScaledUnit>) ->
         (Some(from), Some(to)) => from.factor_to(to),
         _ => Ok(1.0),
     }
+}
+
+/// Returns the factor that converts an input of a transform; also from pixels by the `pixel_scale` that its node names.
+fn input_conversion_factor(item: &Item<'_>, from: &ScaledUnit, to: &ScaledUnit) -> Result<f64> {
+    let error = match from.factor_to(to) {
+        Ok(factor) => return Ok(factor),
+        Err(error) => error,
+    };
+    let Some(inputs) = get(item, "input_units_equivalencies")? else { return Err(error) };
+    for input in inputs.owned_children()? {
+        for equivalency in read_list(&input.resolve()?)? {
+            let is_scale = get(&equivalency, "name")?.is_some_and(|name| name.text().is_ok_and(|name| name == "pixel_scale"));
+            let Some(values) = get(&equivalency, "kwargs_values")?.filter(|_| is_scale) else { continue };
+            let Some(scale) = read_list(&values)?.into_iter().next() else { continue };
+            let scale = read_numbers(&scale, 1)?;
+            if let Some(unit) = &scale.unit
+                && let Ok(factor) = from.times(unit).factor_to(to)
+            {
+                return Ok(factor * scale.only_value()?);
+            }
+        }
+    }
+    Err(error)
 }
 
 /// The way of two angles into degrees.

@@ -95,6 +95,17 @@ impl ScaledUnit {
         Self { factor: 1.0, powers: BTreeMap::from([("deg".to_owned(), 1)]) }
     }
 
+    /// The unit of pure numbers.
+    pub(super) fn plain() -> Self {
+        Self { factor: 1.0, powers: BTreeMap::new() }
+    }
+
+    pub(super) fn divided_by(&self, other: &Self) -> Self {
+        let mut quotient = Self { factor: self.factor / other.factor, powers: self.powers.clone() };
+        other.powers.iter().for_each(|(base, power)| quotient.add_power(base, -power));
+        quotient
+    }
+
     pub(super) fn times(&self, other: &Self) -> Self {
         let mut product = Self { factor: self.factor * other.factor, powers: self.powers.clone() };
         other.powers.iter().for_each(|(base, power)| product.add_power(base, *power));
@@ -138,6 +149,7 @@ mod tests {
         assert_eq!(unit("arcsec / pix"), unit("arcsec pixel-1"));
         assert!((unit("arcsec").factor_to(&unit("deg")).unwrap() * 3600.0 - 1.0).abs() < 1e-15);
         assert_eq!(unit("1"), unit(""));
+        assert_eq!(unit("").divided_by(&unit("pix")), unit("1 / pix"));
         assert!(unit("um").factor_to(&unit("s")).is_err() && ScaledUnit::parse("m^x").is_err());
     }
 }
