@@ -213,8 +213,9 @@ impl<'a> AttributeMap<'a> {
         let mut names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         names.sort_unstable();
         if let Some((name, near)) = names.iter().find_map(|name| Some((name, find_unknown_word(name)?))) {
-            let error = Error::malformed(format!("{name} is no attribute of an array in chunks"));
-            return Err(near.map_or_else(|| error.copy(), |near| error.copy().hint(format!("did you mean {near}?"))));
+            // The error is copied with the item, and copies have no hint.
+            let hint = near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
+            return Err(Error::malformed(format!("{name} is no attribute of an array in chunks{hint}")));
         }
         let needed = [
             ("an array in chunks", word::SHAPE),
