@@ -5,13 +5,15 @@ The table below has the outcome of each cell. `verify` has to find the bit, and 
 finds    exit status 1, and the list of checksums names this kind with "ok": false
 refuses  an error, and no output
 keeps    the bit is written, and `verify` of the output still finds it
+drops    the bytes that decode are written without a checksum
 reads    plain reading: no checksum is compared, because no decoder computes it
 silent   the bit is covered by no checksum, and changes nothing that is read
 writes   the output has what the undamaged file has
 -        the command does not do this: the format is only read, has no positions on the sky, or is not repaired
 
 Left out: HDF5 has no padding under a checksum, and older structures (libver="earliest") have no checksum at all; a ZIP archive has no
-padding. TIFF, NPY and safetensors files have no checksums.
+padding. TIFF, NPY and safetensors files have no checksums. ZHECKSUM is the sum of a header that no longer exists. The journal of an
+update has a checksum, too: a damaged one is a test of the library (`leftover_journal.rs`).
 """
 
 import gzip
@@ -19,11 +21,13 @@ import io
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 import unittest
 import warnings
 import zipfile
+import zlib
 
 import asdf
 import h5py
@@ -33,32 +37,55 @@ from astropy.io import fits
 
 warnings.simplefilter("ignore")
 
-COMMANDS = ("verify", "check", "get", "get -o", "digest", "convert", "set", "cutout", "repair")
+COMMANDS = ("verify", "verify --deep", "check", "get", "get -o", "digest", "convert", "set", "cutout", "repair")
 
 # format, checksum and place of the bit, then the outcome of each command in the order of COMMANDS
 EXPECTED = """
-ASDF MD5 data             finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 data             finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
 # the stored checksum itself
-ASDF MD5 header           finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 header           finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
 # allocated bytes after the used ones, which the checksum of ASDF does not cover
-ASDF MD5 padding          silent   silent   reads    writes   reads    writes   writes   -        writes
-FITS DATASUM data         finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
-FITS DATASUM padding      finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
-FITS CHECKSUM header      finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
-FITS CHECKSUM padding     finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+ASDF MD5 padding          silent   silent   silent   reads    writes   reads    writes   writes   -        writes
+# these decoders have checksums, too; repair keeps what decodes
+ASDF MD5 zlib             finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        drops
+ASDF MD5 bzp2             finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        drops
+# the frames of lz4f and zstd that Trilith writes have no checksum
+ASDF MD5 lz4              finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 lz4f             finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 zstd             finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 blsc             finds    finds    finds    reads    refuses  reads    refuses  keeps    -        keeps
+ASDF MD5 in FITS          finds    finds    finds    reads    refuses  reads    refuses  keeps    refuses  keeps
+FITS DATASUM data         finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+FITS DATASUM padding      finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+FITS DATASUM table        finds    finds    finds    reads    refuses  reads    refuses  refuses  -        -
+# the stored sums themselves
+FITS DATASUM card         finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+FITS CHECKSUM card        finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+FITS CHECKSUM header      finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
+FITS CHECKSUM padding     finds    finds    finds    reads    refuses  reads    refuses  refuses  refuses  -
 # an edit of the header does not compute a checksum of the tiles again
-FITS ZDATASUM data        finds    finds    reads    refuses  reads    refuses  keeps    refuses  -
-FITS CRC-32 data          finds    finds    refuses  refuses  refuses  refuses  keeps    refuses  -
+FITS ZDATASUM data        finds    finds    finds    reads    refuses  reads    refuses  keeps    refuses  -
+FITS CRC-32 data          finds    finds    finds    refuses  refuses  refuses  refuses  keeps    refuses  -
 # what an attribute holds
-HDF5 lookup3 header       finds    finds    reads    refuses  reads    refuses  -        -        -
+HDF5 lookup3 header       finds    finds    finds    reads    refuses  reads    refuses  -        -        -
 # the byte offset of a chunk
-HDF5 lookup3 index        finds    finds    refuses  refuses  refuses  refuses  -        -        -
-HDF5 fletcher32 data      finds    finds    refuses  refuses  refuses  refuses  -        -        -
-NPZ CRC-32 stored data    finds    finds    refuses  refuses  refuses  refuses  -        -        -
-NPZ CRC-32 stored sum     finds    finds    refuses  refuses  refuses  refuses  -        -        -
-NPZ CRC-32 deflated data  finds    finds    refuses  refuses  refuses  refuses  -        -        -
-NPZ CRC-32 deflated sum   finds    finds    refuses  refuses  refuses  refuses  -        -        -
-any CRC-32 trailer        finds    finds    refuses  refuses  refuses  refuses  refuses  refuses  -
+HDF5 lookup3 index        finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+HDF5 lookup3 tree         finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+HDF5 lookup3 superblock   finds    finds    finds    reads    refuses  reads    refuses  -        -        -
+HDF5 fletcher32 data      finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+# the checksum in a zlib stream, which only decoding compares
+HDF5 adler32 data         silent   finds    silent   refuses  refuses  refuses  refuses  -        -        -
+NPZ CRC-32 stored data    finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+NPZ CRC-32 stored sum     finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+NPZ CRC-32 deflated data  finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+NPZ CRC-32 deflated sum   finds    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+# set changes another item
+Dudley fletcher32         finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        keeps
+Dudley crc32c             finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        keeps
+Dudley crc32              finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        keeps
+Dudley gzip               finds    finds    finds    refuses  refuses  refuses  refuses  keeps    -        keeps
+any CRC-32 data           finds    finds    finds    refuses  refuses  refuses  refuses  refuses  refuses  -
+any CRC-32 trailer        finds    finds    finds    refuses  refuses  refuses  refuses  refuses  refuses  -
 """
 
 VALUES = np.arange(4096, dtype=">i2").reshape(64, 64)
@@ -118,10 +145,10 @@ def npz(save):
         return path.read_bytes()
 
 
-def asdf_file():
+def asdf_file(values=VALUES):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "x.asdf")
-        asdf.AsdfFile({"a": VALUES, "word": "abcdef"}).write_to(path, pad_blocks=1.0, all_array_storage="internal")
+        asdf.AsdfFile({"a": values, "word": "abcdef"}).write_to(path, pad_blocks=1.0, all_array_storage="internal")
         return path.read_bytes()
 
 
@@ -139,6 +166,71 @@ def heap_byte(content):
 
 
 ELEMENTS = VALUES.tobytes()[1000:1016]
+
+
+def converted(content, name, *options):
+    """A file that Trilith makes of another one."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, path = pathlib.Path(folder, "source.asdf"), pathlib.Path(folder, name)
+        source.write_bytes(content)
+        peer.trilith("convert", "-q", source, path, *options)
+        return path.read_bytes()
+
+
+def embedded():
+    """An ASDF file in an HDU of a FITS file."""
+    with tempfile.TemporaryDirectory() as folder:
+        base, source, path = (pathlib.Path(folder, name) for name in ("base.fits", "source.asdf", "x.fits"))
+        base.write_bytes(plain_fits())
+        source.write_bytes(asdf_file(VALUES + 1))
+        peer.trilith("convert", "-q", "--embed", base, source, path)
+        return path.read_bytes()
+
+
+def table():
+    columns = [fits.Column("x", "I", array=VALUES[:, 5]), fits.Column("y", "E", array=np.arange(64))]
+    hdu = fits.BinTableHDU.from_columns(columns, name="T")
+    hdu.header["OBJECT"] = "abcdef"
+    return written(image(hdu), checksum=True)
+
+
+def crc32c(content):
+    """RFC 3720, appendix B.4."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return struct.pack("<I", crc ^ 0xFFFFFFFF)
+
+
+def fletcher32(content):
+    """The sum of HDF5: of 16-bit big-endian words."""
+    first = second = 0
+    for word in struct.unpack(f">{len(content) // 2}H", content):
+        first = (first + word) % 65535
+        second = (second + first) % 65535
+    return struct.pack("<I", second << 16 | first)
+
+
+# The kind, the filters by the words of layouts, and a stored chunk.
+CHUNK_CHECKSUMS = [
+    ("fletcher32", lambda chunk: "fletcher32", lambda chunk: chunk + fletcher32(chunk)),
+    ("crc32c", lambda chunk: "crc32c", lambda chunk: chunk + crc32c(chunk)),
+    ("crc32", lambda chunk: f"crc32({zlib.crc32(chunk)})", lambda chunk: chunk),
+    ("gzip", lambda chunk: "gzip", lambda chunk: gzip.compress(chunk, mtime=0)),
+]
+
+
+def chunks(filters, encode):
+    """A Dudley file with an array in one chunk, and the place of a byte in it."""
+    chunk = VALUES.tobytes()
+    stored = encode(chunk)
+    notes = f'  #: grid_shape=[64, 64]\n  #: grid_chunk=[64, 64]\n  #: grid_type=">i2"\n  #: grid_filters="{filters(chunk)}"\n'
+    layout = f"a = u1[{len(stored)}]\n{notes}n = <i4\n".encode()
+    data = stored + bytes(-len(stored) % 4) + struct.pack("<i", 5)
+    head = b"\x8d<BD\r\n\x1a\n" + struct.pack("<Q", 16 + len(data))
+    return head + data + layout, 16 + len(stored) // 2
 
 
 def samples():
@@ -174,7 +266,33 @@ def samples():
         yield f"NPZ CRC-32 {name} data", "x.npz", content, start + member.compress_size // 2, "#/a", "#/a"
         yield f"NPZ CRC-32 {name} sum", "x.npz", content, at(content, b"PK\x01\x02", 16), "#/a", "#/a"
     content = gzip.compress(plain_fits(), mtime=0)
+    yield "any CRC-32 data", "x.fits.gz", content, len(content) // 2, *fits_items
     yield "any CRC-32 trailer", "x.fits.gz", content, len(content) - 6, *fits_items
+    for codec in "zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc":
+        content = converted(asdf_file(), "x.asdf", "--codec", codec)
+        block = content.find(b"\xd3BLK")
+        used = int.from_bytes(content[block + 22 : block + 30], "big")
+        yield f"ASDF MD5 {codec}", "x.asdf", content, block + 54 + used // 2, "#/a", "#/word"
+    content = embedded()
+    place = at(content, b"\xd3BLK", 54 + 100)
+    yield "ASDF MD5 in FITS", "asdf.fits", content, place, "#/a", "#/word"
+    content = plain_fits()
+    yield "FITS DATASUM card", "x.fits", content, at(content, b"DATASUM = '", 11, last=True), *fits_items
+    yield "FITS CHECKSUM card", "x.fits", content, at(content, b"CHECKSUM= '", 11, last=True), *fits_items
+    content = table()
+    items = "#/fits/T/data/x", "#/fits/T/header/OBJECT"
+    yield "FITS DATASUM table", "x.fits", content, at(content, VALUES[:, 5].tobytes()[:1], 0, last=True), *items
+    content = hdf5("latest", compression="gzip")
+    with h5py.File(io.BytesIO(content)) as file:
+        chunk = file["a"].id.get_chunk_info(0)
+    yield "HDF5 adler32 data", "x.h5", content, chunk.byte_offset + chunk.size // 2, "#/a", "#/a"
+    content = hdf5()
+    yield "HDF5 lookup3 superblock", "x.h5", content, at(content, b"\x89HDF", 30), "#/a", "#/a@word"
+    content = hdf5(chunks=(8, 8), maxshape=(None, None))
+    yield "HDF5 lookup3 tree", "x.h5", content, at(content, b"BTHD", 17), "#/a", "#/a@word"
+    for name, filters, encode in CHUNK_CHECKSUMS:
+        content, place = chunks(filters, encode)
+        yield f"Dudley {name}", "x.bd", content, place, "#/a", "#/n"
 
 
 def run(*words):
@@ -196,6 +314,8 @@ def outcome(command, path, array, value, kind):
     address, item = str(path) + array, str(path) + value
     if command == "verify":
         return "finds" if has_wrong_sum(path, kind) else "silent"
+    if command == "verify --deep":
+        return {0: "silent", 1: "finds"}.get(run("verify", "--deep", str(path))[0])
     if command == "check":
         status, out, _ = run("check", str(path), "--json")
         assert json.loads(out)["ok"] is (status == 0)
@@ -204,17 +324,18 @@ def outcome(command, path, array, value, kind):
         return "reads" if run("digest", str(path))[0] == 0 else "refuses"
     if command == "get":
         return "reads" if run("get", address)[0] == 0 else "refuses"
-    if command == "set" and path.name.split(".")[1] not in ("asdf", "fits"):
+    if command == "set" and path.name.split(".")[1] not in ("asdf", "fits", "bd"):
         return "-"
-    if command == "cutout" and "fits" not in path.name:
+    if command == "cutout" and ("fits" not in path.name or array == "#/fits/T/data/x"):
         return "-"
-    if command == "repair" and "asdf" not in path.name:
+    if command == "repair" and "asdf" not in path.name and path.suffix != ".bd":
         return "-"
-    out = folder / {"get -o": "y.npy", "cutout": "y.fits"}.get(command, "y.asdf")
+    repaired = "y" + path.suffix
+    out = folder / {"get -o": "y.npy", "cutout": "y.fits", "repair": repaired}.get(command, "y.asdf")
     words = {
         "get -o": ["get", address, "-o", str(out)],
         "convert": ["convert", str(path), str(out)],
-        "set": ["set", item, "other"],
+        "set": ["set", item, "7" if path.suffix == ".bd" else "other"],
         "cutout": ["cutout", address, "--sky", "10.0,10.0", "--size", "9px", "-o", str(out)],
         "repair": ["repair", str(path), "-o", str(out)],
     }[command]
@@ -231,8 +352,9 @@ def outcome(command, path, array, value, kind):
     if out.suffix == ".npy":
         return "writes"
     wrong = has_wrong_sum(out, None)
+    has_sum = bool(json.loads(run("verify", str(out), "--json")[1])["checksums"])
     path.write_bytes(before)
-    return "keeps" if wrong else "writes"
+    return "keeps" if wrong else "writes" if has_sum else "drops"
 
 
 class Matrix(unittest.TestCase):
@@ -253,7 +375,7 @@ class Matrix(unittest.TestCase):
             lines.append(f"{name:<26}" + "".join(f"{word:<9}" for word in words).rstrip())
         if os.environ.get("TRILITH_PRINT"):
             print("\n".join(lines))
-        self.assertEqual(lines, [line for line in EXPECTED.strip().splitlines() if not line.startswith("#")])
+        self.assertEqual(sorted(lines), sorted(line for line in EXPECTED.strip().splitlines() if not line.startswith("#")))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,22 @@ def write_fits(path, dice):
     peer.trilith("convert", "-q", path.with_suffix(".asdf"), path)
 
 
-FORMS = {".asdf": write_asdf, ".bd": write_dudley, ".fits": write_fits}
+def write_converted(path, dice):
+    """Another generation, or a codec of Trilith."""
+    source = path.with_suffix(".source.asdf")
+    write_asdf(source, dice)
+    codecs = [["--codec", codec] for codec in "lz4 lz4f zstd blsc".split()]
+    early = [["--to", target] for target in "finf-0.1 asdf-0.1-dev asdf-0.1".split()]
+    options = dice.choice([*codecs, *early, ["--to", "asdf-0.1", "--codec", "zlib"]])
+    peer.trilith("convert", "-q", source, path, *options, "--allow-loss")
+
+
+FORMS = {
+    "ASDF": (".asdf", write_asdf),
+    "generations and codecs": (".asdf", write_converted),
+    "Dudley": (".bd", write_dudley),
+    "ASDF in FITS": (".fits", write_fits),
+}
 
 
 def cut_places(bytes_of, dice):
@@ -90,13 +105,13 @@ def cut_places(bytes_of, dice):
 
 class Cuts(unittest.TestCase):
     def test_repair_of_cut_file_reports_loss(self):
-        for suffix, write in FORMS.items():
+        for form, (suffix, write) in FORMS.items():
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 counts, done = {}, 0
                 while done < CUTS:
                     number = done // 20
-                    dice = random.Random(f"{SEED} {suffix} {number}")
+                    dice = random.Random(f"{SEED} {form} {number}")
                     path, cut, out = (folder / f"{name}{suffix}" for name in ("whole", "cut", "out"))
                     path.unlink(missing_ok=True)
                     write(path, dice)
@@ -109,10 +124,10 @@ class Cuts(unittest.TestCase):
                         counts[status] = counts.get(status, 0) + 1
                         self.assertIn(status, (0, 1, 2), message)
                         if status == 0:
-                            label = f"{suffix}, seed {SEED}, file {number}, cut at {at} of {len(whole)}"
+                            label = f"{form}, seed {SEED}, file {number}, cut at {at} of {len(whole)}"
                             self.assertEqual(content(out), expected, label)
                     done += 20
-            print(f"{suffix}: {CUTS} cuts; exit status: {dict(sorted(counts.items()))}")
+            print(f"{form}: {CUTS} cuts; exit status: {dict(sorted(counts.items()))}")
 
 
 if __name__ == "__main__":

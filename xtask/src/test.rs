@@ -98,6 +98,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("writes", "every_writing_command_succeeds_or_refuses_without_loss"),
     ("writes", "no_command_accepts_block_with_flipped_bit"),
     ("writes", "reading_never_writes"),
+    ("outputs", "shuffled_words_change_no_other_file"),
     ("compatibility", "command_output_matches_recorded_version"),
     ("crash", "cuts_and_reordering_leave_old_or_new_content"),
     ("crash", "failing_disk_leaves_old_or_new_content"),

@@ -102,13 +102,22 @@ impl SaveArgs {
             }
             return Output::print_json(&document);
         }
-        let is_shown = std::io::stderr().is_terminal() && written != "-" && !options.quiet;
-        if is_shown || options.verbose > 0 {
-            let mark = if path.is_empty() { "" } else { "#" };
-            let how = if saved.in_place { "changed in place" } else { "changed, and the whole file written" };
-            eprint_line(&format!("{}{mark}{path}: {how}", display_name(written)));
-        }
+        print_change(
+            written,
+            path,
+            if saved.in_place { "changed in place" } else { "changed, and the whole file written" },
+            options,
+        );
         Ok(())
+    }
+}
+
+/// Prints what an edit changed: on a terminal, or if it was asked for. `path` is that of the item, empty for the whole file.
+pub(crate) fn print_change(written: &str, path: &str, how: &str, options: &Options) {
+    let is_shown = std::io::stderr().is_terminal() && written != "-" && !options.quiet;
+    if is_shown || options.verbose > 0 {
+        let mark = if path.is_empty() { "" } else { "#" };
+        eprint_line(&format!("{}{mark}{path}: {how}", display_name(written)));
     }
 }
 

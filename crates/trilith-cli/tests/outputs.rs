@@ -7,10 +7,10 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{Ended, run, trilith};
+use common::{Ended, in_parallel, run, sample, trilith};
 use serde_json::Value;
 
 /// Each subcommand with arguments for `--json`: one file in, one document out.
@@ -566,4 +566,59 @@ fn mistaken_arguments_keep_all_files() {
     for name in ["x-copy.asdf", "other-copy.asdf", "x-packed.asdf", "other-packed.asdf", "one.asdf"] {
         assert!(folder.join(name).is_file(), "{name}");
     }
+}
+
+/// The words of a command in another order, without one of them, and with a second file.
+fn slips_of(words: &[&'static str]) -> Vec<Vec<&'static str>> {
+    // The words of the command itself stay.
+    let first = if ["history", "layout", "schema"].contains(&words[0]) { 2 } else { 1 };
+    let mut slips = Vec::new();
+    for at in first..words.len() {
+        let (mut shorter, mut longer) = (words.to_vec(), words.to_vec());
+        shorter.remove(at);
+        longer.insert(at, "other.asdf");
+        slips.extend([shorter, longer]);
+        for other in at + 1..words.len() {
+            let mut swapped = words.to_vec();
+            swapped.swap(at, other);
+            slips.push(swapped);
+        }
+    }
+    slips.push([words, &["other.asdf"]].concat());
+    slips
+}
+
+/// A slip changes at most the files that the command was to write. First tier: a sample.
+#[test]
+fn shuffled_words_change_no_other_file() {
+    let contents = |folder: &Path| {
+        let files = files(folder).into_iter().filter(|path| !path.is_symlink());
+        files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect::<BTreeMap<_, _>>()
+    };
+    let mut all = Vec::new();
+    for words in JSON.iter().filter(|words| words[0] != "tour") {
+        all.extend(slips_of(words).into_iter().map(|slip| (*words, slip)));
+    }
+    let all = sample("shuffled words", all, 8);
+    let failed = in_parallel(&all, |(words, slip)| {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        lay_out(folder);
+        let before = contents(folder);
+        say(folder, words);
+        // The outputs are there now: they may be written again, and no other file.
+        let laid_out = contents(folder);
+        let is_own = |path: &Path| before.get(path) != laid_out.get(path);
+        let ended = say(folder, slip);
+        let after = contents(folder);
+        let changed = laid_out.iter().filter(|(path, content)| after.get(*path) != Some(*content) && !is_own(path));
+        let changed: Vec<_> = changed.map(|(path, _)| path.file_name().unwrap_or_default().to_owned()).collect();
+        // The second file of an edit is one that the user named to be changed.
+        let is_named = changed.iter().all(|name| name == "hard.asdf" || slip.len() > words.len() && name == "other.asdf");
+        let is_edit = ["set", "insert", "rm", "mv", "edit", "update", "append", "history"].contains(&words[0]);
+        let is_right = matches!(ended.status, Ok(0..=2)) && (changed.is_empty() || is_edit && is_named && ended.status == Ok(0));
+        (!is_right).then(|| format!("{slip:?} ended with {:?} and changed {changed:?}", ended.status))
+    });
+    let failed: Vec<String> = failed.into_iter().flatten().collect();
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), all.len(), failed.join("\n"));
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, TextType, check_texts};
 use crate::asdf::checksum::{self, ChecksumScope};
-use crate::asdf::{AsdfFile, Block, BlockUse, deviation, md5, ndarray, walk};
+use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, walk};
 use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::{DudleyFile, find_declared_faults};
@@ -240,9 +240,14 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     }
     for listed in walk::arrays(file)? {
         let made = listed.location.and_then(|found| {
-            let array = found.file(file).stored_array(found.node(file))?;
+            let (owner, node) = (found.file(file), found.node(file));
+            let array = owner.stored_array(node)?;
+            owner.physical_array(node, array.clone())?;
             // A block can decode without holding the chunks of this array.
-            let filtered = ndarray::is_chunked(found.node(file));
+            let filtered = ndarray::is_chunked(node);
+            if filtered {
+                chunked_array::check_codecs(node, file.limits())?;
+            }
             match depth {
                 VerifyDepth::Decoded if filtered => check_text(&array).and_then(|()| array.for_each_piece(1 << 20, |_| Ok(()))),
                 VerifyDepth::Decoded => check_text(&array),

@@ -660,7 +660,10 @@ fn hdu_without_header_is_rejected() {
         let mut bytes = head("asdf-1.x", &format!("fits: {tag}[{{{header}{data}}}]\n"));
         bytes.extend(plain("asdf-1.x", &[1, 2, 3]));
         let file = trilith::OpenOptions::default().open_bytes(bytes).unwrap();
-        file.array("/fits/0/data").and_then(|array| array.load_as::<f64>())
+        let read = file.array("/fits/0/data").and_then(|array| array.load_as::<f64>());
+        let verified = file.verify(VerifyDepth::Structure, trilith::Progress::default()).unwrap();
+        assert_eq!(verified.is_ok(), read.is_ok(), "{header}: {:?}", verified.problems());
+        read
     };
     for tag in ["!fits/fits-1.0.0 ", "!fits/fits-1.1.0 ", "!<tag:astropy.org:astropy/fits/fits-1.0.0> "] {
         assert_eq!(read(tag, &format!("header: {CARDS}, ")).unwrap(), [2.0, 4.0, 6.0]);

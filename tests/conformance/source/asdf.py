@@ -648,6 +648,8 @@ def arrays(m):
     part = m.head.encode() + b"\n"
     m.good("source-uri", "file", "the block of another file", m.file("block.asdf"), beside={"block.asdf": part + m.block()})
     m.bad("source-uri", "empty", "another file that has no block", m.file("empty.asdf"), {"path": "/data"}, beside={"empty.asdf": part})
+    m.bad("source-uri", "blank", "another file whose name is written with a blank", m.file("my block.asdf"), {"path": "/data"}, beside={"my block.asdf": part + m.block()})
+    m.good("source-uri", "percent", "another file whose name is written with %20", m.file("my%20block.asdf"), beside={"my block.asdf": part + m.block()})
     m.good("source-relative", "here", "a relative URI that begins with ./", m.file("./block.asdf"))
     m.good("source-first", "two", "the first block of a file that has two", m.file("blocks.asdf"), beside={"blocks.asdf": part + m.block() + m.block(OTHER)})
     m.good("inline-data", "key", "inline data with a datatype", m.tree("data: !core/ndarray {data: [1, 2, 3], dtype: int16}\n"))

@@ -5,13 +5,15 @@ use serde_json::{Value, json};
 use trilith::{Error, ErrorKind, Result};
 use trilith::check::StandardDocument;
 
-use super::{validate, verify};
+use super::validate::{self, VerdictSubject};
+use super::verify;
 use crate::Outcome;
 use crate::advice::error_with_advice;
 use crate::conform;
 use crate::inputs::{FileJob, InputFiles};
 use crate::json::error_problem;
 use crate::options::Options;
+use crate::style::StyleRole;
 
 /// Check files completely: structure, checksums, and the schemas of their tags
 ///
@@ -46,7 +48,7 @@ impl Check {
         validators: &validate::ValidatorPool<'_>,
         document: Option<&'static StandardDocument>,
     ) -> Result<Outcome> {
-        let verified = match verify::examine(job, self.deep) {
+        let verified = match verify::examine(job, self.deep, VerdictSubject::Part) {
             Ok(examined) => examined,
             // The other checks may still find what is wrong.
             Err(error) if is_undecided(&error) => {
@@ -61,7 +63,7 @@ impl Check {
         // A file that cannot be opened has no tree, and its problem is printed already.
         let is_malformed = !verified.is_open && verified.outcome == Outcome::Negative;
         let validated = match verified.is_open || is_malformed && job.options.json {
-            true => match validators.examine(job) {
+            true => match validators.examine(job, VerdictSubject::Part) {
                 Ok(part) => Some(part),
                 Err(error) if is_undecided(&error) => None,
                 Err(error) => return Err(error),
@@ -86,6 +88,13 @@ impl Check {
             job.out.write_json(&json!({
                 "file": job.name, "ok": ok, "verify": verified.value, "validate": value(validated), "conform": value(conforming),
             }))?;
+        } else {
+            match outcome {
+                // The verdicts of the parts are the last lines.
+                Outcome::Success => {}
+                Outcome::Negative => job.out.print_verdict(&job.name, StyleRole::Error, "failed", "")?,
+                Outcome::Failed => job.out.print_verdict(&job.name, StyleRole::Warning, "not decided", "")?,
+            }
         }
         Ok(outcome)
     }

@@ -12,8 +12,8 @@ use crate::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::outputs::report_written;
-use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
+use crate::output::Output;
+use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
@@ -85,9 +85,10 @@ impl Set {
         how.order = options.byteorder();
         how.params = options.param_settings()?;
         replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, &limits)?;
-        let report = serde_json::json!({"file": item.file, "changed": true, "in_place": true});
-        if options.json || options.verbose > 0 {
-            report_written(&item.file, &report, &format!("{}: changed in place", item.file), options)?;
+        if options.json {
+            Output::print_json(&serde_json::json!({"file": item.file, "changed": true, "in_place": true}))?;
+        } else {
+            print_change(&item.file, path, "changed in place", options);
         }
         Ok(Some(Outcome::Success))
     }

@@ -47,13 +47,21 @@ impl Validate {
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let validators = self.rules.validators(options)?;
         self.files.run(options, |job| {
-            let (outcome, value) = validators.examine(job)?;
+            let (outcome, value) = validators.examine(job, VerdictSubject::File)?;
             if job.options.json {
                 job.out.write_json(&value)?;
             }
             Ok(outcome)
         })
     }
+}
+
+/// The thing that the verdict is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VerdictSubject {
+    File,
+    /// Its tree or layout, because other parts of the file have other verdicts.
+    Part,
 }
 
 /// Validators that one thread after another takes, so that schemas are compiled once.
@@ -65,13 +73,13 @@ pub(crate) struct ValidatorPool<'a> {
 
 impl ValidatorPool<'_> {
     /// Checks the tree of a file, and prints the result unless it is wanted as JSON, which is given back.
-    pub(crate) fn examine(&self, job: &mut FileJob<'_>) -> Result<(Outcome, Value)> {
+    pub(crate) fn examine(&self, job: &mut FileJob<'_>, subject: VerdictSubject) -> Result<(Outcome, Value)> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut validator = match free {
             Some(free) => free,
             None => self.rules.build_validator(self.schemas.clone(), job.options)?,
         };
-        let examined = validate_file(job, &mut validator, self.rules.strict);
+        let examined = validate_file(job, &mut validator, self.rules.strict, subject);
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
         examined
     }
@@ -104,7 +112,12 @@ impl RuleArgs {
     }
 }
 
-fn validate_file(job: &mut FileJob<'_>, validator: &mut Validator, strict: bool) -> Result<(Outcome, Value)> {
+fn validate_file(
+    job: &mut FileJob<'_>,
+    validator: &mut Validator,
+    strict: bool,
+    subject: VerdictSubject,
+) -> Result<(Outcome, Value)> {
     let checked = job.open_file().and_then(|file| Ok((file.validate(validator, strict)?, file)));
     let (report, file) = match checked {
         Ok(found) => found,
@@ -121,7 +134,7 @@ fn validate_file(job: &mut FileJob<'_>, validator: &mut Validator, strict: bool)
             "unchecked": report.unchecked_rules,
         });
     } else {
-        print_report(&mut job.out, &job.name, &report, &file, job.options)?;
+        print_report(&mut job.out, &job.name, (&report, subject), &file, job.options)?;
     }
     if !report.is_valid() {
         return Ok((Outcome::Negative, value));
@@ -136,7 +149,13 @@ fn validate_file(job: &mut FileJob<'_>, validator: &mut Validator, strict: bool)
     Ok((Outcome::Success, value))
 }
 
-fn print_report(out: &mut Output, name: &str, report: &ValidationReport, file: &File, options: &Options) -> Result<()> {
+fn print_report(
+    out: &mut Output,
+    name: &str,
+    (report, subject): (&ValidationReport, VerdictSubject),
+    file: &File,
+    options: &Options,
+) -> Result<()> {
     for problem in &report.problems {
         if problem.severity != Severity::Error && options.quiet {
             continue;
@@ -153,12 +172,17 @@ fn print_report(out: &mut Output, name: &str, report: &ValidationReport, file: &
     if report.notes > 0 && !options.quiet {
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
+    let part = match subject {
+        VerdictSubject::File => "",
+        VerdictSubject::Part if file.as_asdf().is_some() => "tree ",
+        VerdictSubject::Part => "layout ",
+    };
     out.write_line(&match report.is_valid() {
         true if !report.is_decided() => {
-            format!("{name}: not decided, {} could not be checked{warnings}", count(report.unchecked_rules, "rule"))
+            format!("{name}: {part}not decided, {} could not be checked{warnings}", count(report.unchecked_rules, "rule"))
         }
-        true => format!("{name}: valid{warnings}"),
-        false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),
+        true => format!("{name}: {part}valid{warnings}"),
+        false => format!("{name}: {part}invalid, {}{warnings}", count(report.errors, "error")),
     })
 }
 

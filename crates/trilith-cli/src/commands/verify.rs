@@ -7,6 +7,7 @@ use trilith::check::{VerifyDepth, VerifyReport};
 use trilith_io::error::count_noun;
 use trilith::{ErrorKind, Result};
 
+use super::validate::VerdictSubject;
 use crate::Outcome;
 use crate::conform;
 use crate::inputs::{InputFiles, FileJob};
@@ -42,7 +43,7 @@ impl Verify {
             return conform::run(document, &self.files, options);
         }
         self.files.run(options, |job| {
-            let examined = examine(job, self.deep)?;
+            let examined = examine(job, self.deep, VerdictSubject::File)?;
             if job.options.json {
                 job.out.write_json(&examined.value)?;
             }
@@ -61,7 +62,7 @@ pub(crate) struct ExaminedBytes {
 }
 
 /// Compares structure and checksums, and prints the result unless it is wanted as JSON.
-pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool) -> Result<ExaminedBytes> {
+pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool, subject: VerdictSubject) -> Result<ExaminedBytes> {
     let report = match read_report(job, deep) {
         Ok(report) => report,
         // A malformed file is an answer.
@@ -76,7 +77,7 @@ pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool) -> Result<ExaminedBytes
     };
     let value = if job.options.json { report_json(&job.name, &report) } else { Value::Null };
     if !job.options.json {
-        report_text(job, &report)?;
+        report_text(job, &report, subject)?;
     }
     let outcome = match report.verdict() {
         Some(true) => Outcome::Success,
@@ -147,7 +148,7 @@ fn checksum_word(of: Option<ChecksumScope>) -> Option<&'static str> {
     })
 }
 
-fn report_text(job: &mut FileJob<'_>, report: &VerifyReport) -> Result<()> {
+fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSubject) -> Result<()> {
     for warning in &report.warnings {
         job.print_warning(&format!("{}: {warning}", job.name));
     }
@@ -195,7 +196,8 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport) -> Result<()> {
             0 => " (no checksums: structure only)".to_owned(),
             count => format!(" ({blocks}{})", count_noun(count, "checksum")),
         };
-        out.print_verdict(name, StyleRole::Success, "OK", &said)?;
+        let word = if subject == VerdictSubject::Part { "bytes OK" } else { "OK" };
+        out.print_verdict(name, StyleRole::Success, word, &said)?;
     }
     Ok(())
 }

@@ -261,6 +261,15 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     (codec.decode)(stored, decoded_len, limits)
 }
 
+/// Returns the maximum number of bytes that `stored_len` bytes decode to by the limits.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`] for an unknown codec.
+pub fn max_decoded_len(id: CodecId, stored_len: u64, limits: &Limits) -> Result<u64> {
+    let (_, ratio) = (codec(id)?.ratio)(limits);
+    Ok(stored_len.saturating_mul(ratio))
+}
+
 /// Returns the number of bytes that a block decodes to, whatever its header states, and the number of stored bytes
 /// that took, for comparison.
 ///

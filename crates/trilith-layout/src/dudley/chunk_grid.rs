@@ -403,6 +403,21 @@ impl ChunkedArray {
         })
     }
 
+    /// Refuses filters that are not available and were applied to a chunk.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for such a filter, and the errors of [`ChunkedArray::check_index`].
+    pub fn check_filters(&self, source: &SourceRef, limits: &Limits) -> Result<()> {
+        if self.filters.check_available(0, limits).is_ok() {
+            return Ok(());
+        }
+        let index = self.places.read_chunk_index(source, &self.mask, &Arc::new(limits.clone()))?;
+        index.for_each(&mut |_, chunk| match chunk.len {
+            0 => Ok(()),
+            _ => self.filters.check_available(chunk.skipped_filters, limits),
+        })
+    }
+
     /// The array that is put together of others, each of which `find` returns by its path.
     ///
     /// # Errors

@@ -441,6 +441,20 @@ impl DudleyFile {
         }
     }
 
+    /// Refuses an item whose chunks have filters that are not available; does nothing for an item without chunks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::check_filters`].
+    #[doc(hidden)]
+    pub fn check_chunk_filters(&self, entry: &LayoutEntry) -> Result<()> {
+        match self.grid(&entry.path)? {
+            Some(Ok(grid)) if !grid.is_mapped() => grid
+                .check_filters(self.source_covering(grid.end()), self.limits())
+                .map_err(|error| error.context(entry.path.clone())),
+            _ => Ok(()),
+        }
+    }
+
     /// Compares the checksums of the chunks of an item; None for an item without such checksums.
     ///
     /// # Errors

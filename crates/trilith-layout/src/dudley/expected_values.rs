@@ -7,7 +7,8 @@ use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::NoReferences;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Attribute, ItemId, Layout, LayoutLiteral, StreamEntryKind, quoted_name};
+use crate::layout::{Attribute, ItemId, Layout, LayoutLiteral, StreamEntryKind, find_unknown_word, quoted_name};
+use crate::suggest::nearest;
 
 /// The attribute that holds the value of each element.
 const EXPECT_VALUE: &str = "expect_value";
@@ -35,6 +36,7 @@ pub fn find_declared_faults(items: &StreamItems<'_>) -> Result<DeclaredFaults> {
         return Ok(found);
     }
     let has_expectations = (0..layout.item_count()).filter_map(|at| layout.item_at(at)).any(|item| expects(layout, item));
+    found.warnings.extend(find_misspelt_attributes(layout));
     for entry in items.evaluation().collect_params()? {
         if let Some(value) = entry.value.filter(|value| *value < 0) {
             found.warnings.push(format!("{} is {value}, so that arrays lose the dimensions that name it", entry.path));
@@ -74,6 +76,23 @@ pub fn find_declared_faults(items: &StreamItems<'_>) -> Result<DeclaredFaults> {
         found.warnings.push(format!("the layout does not describe the last {more} bytes: its data end at byte {end}"));
     }
     Ok(found)
+}
+
+/// Returns a warning for each attribute whose name is nearly one that Trilith reads, or begins as the words about storage do.
+fn find_misspelt_attributes(layout: &Layout) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
+        // An array in chunks is refused for an unknown word.
+        let is_grid = layout.grid_attributes(item).is_some();
+        for (name, _) in layout.attributes(item) {
+            let is_expectation = matches!(name, EXPECT_VALUE | EXPECT_RANGE);
+            let expected = || nearest(name, [EXPECT_VALUE, EXPECT_RANGE]).filter(|_| !is_expectation).map(Some);
+            let Some(near) = find_unknown_word(name).filter(|_| !is_grid).or_else(expected) else { continue };
+            let hint = near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
+            found.push(format!("{}: the attribute {name} means nothing to Trilith{hint}", layout.path(item)));
+        }
+    }
+    found
 }
 
 /// Returns the other byte order if a file without signature keeps its layout in that order alone: it has as many bytes as the layout

@@ -9,9 +9,9 @@ use super::builder::LayoutBuilder;
 use super::detect::{ParseOptions, parse};
 use super::escape::read_own;
 use super::grid_words::{
-    CHARS_ATTRIBUTE, COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE,
-    FILL_ATTRIBUTE, GRID_PREFIX, OFFSETS_ATTRIBUTE, PART_ATTRIBUTE, PARTS_ATTRIBUTE, SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE,
-    UNLIMITED_ATTRIBUTE, VALID_ATTRIBUTE, word,
+    CHARS_ATTRIBUTE, CHUNKING_WORDS, COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE,
+    FILES_ATTRIBUTE, FILL_ATTRIBUTE, GRID_PREFIX, OFFSETS_ATTRIBUTE, PART_ATTRIBUTE, PARTS_ATTRIBUTE, SLABS_ATTRIBUTE,
+    SOURCES_ATTRIBUTE, UNLIMITED_ATTRIBUTE, VALID_ATTRIBUTE, find_unknown_word, word,
 };
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use super::note_value::{NoteValue, hex_text, integer_literal};
@@ -71,7 +71,7 @@ impl Layout {
     /// Returns `true` if the layout may have arrays in chunks.
     #[doc(hidden)]
     pub fn may_have_grids(&self) -> bool {
-        self.has_attribute_name(word::SHAPE)
+        CHUNKING_WORDS.iter().any(|name| self.has_attribute_name(name))
     }
 
     /// Returns the attributes of an array in chunks by their names; `None` for another item. Of several with one name the last counts.
@@ -79,7 +79,7 @@ impl Layout {
     pub fn grid_attributes(&self, item: ItemId) -> Option<HashMap<String, Attribute>> {
         let stated = self.attributes(item).filter(|(name, _)| name.starts_with(GRID_PREFIX));
         let stated: HashMap<String, Attribute> = stated.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        (stated.contains_key(word::SHAPE) && stated.contains_key(word::CHUNK)).then_some(stated)
+        CHUNKING_WORDS.iter().any(|name| stated.contains_key(*name)).then_some(stated)
     }
 
     /// Returns `true` if items may be marked as parts of other ones.
@@ -108,13 +108,14 @@ impl<'a> GridAttributes<'a> {
     /// Reads the attributes of an array in chunks.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an attribute is not what it has to be, and
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an attribute is missing, not known, or not what it has to be, and
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for attributes of a scale.
     pub fn parse(attributes: &'a HashMap<String, Attribute>) -> Result<Self> {
         if let Some(name) = word::REFUSED.into_iter().find(|name| attributes.contains_key(*name)) {
             return Err(Error::unsupported(format!("a grid of chunks with the attribute {name}")));
         }
         let values = AttributeMap(attributes);
+        values.check_complete()?;
         let (shape, chunk) = (values.lengths(word::SHAPE)?, values.lengths(word::CHUNK)?);
         if shape.len() != chunk.len() || chunk.contains(&0) {
             return Err(Error::malformed(format!("{} {chunk:?} does not fit {} {shape:?}", word::CHUNK, word::SHAPE)));
@@ -206,6 +207,31 @@ impl<'a> GridAttributes<'a> {
 struct AttributeMap<'a>(&'a HashMap<String, Attribute>);
 
 impl<'a> AttributeMap<'a> {
+    /// Refuses words that are not known, and words without another one that they need: a default would be a guess at how the
+    /// elements are stored.
+    fn check_complete(&self) -> Result<()> {
+        let mut names: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        if let Some((name, near)) = names.iter().find_map(|name| Some((name, find_unknown_word(name)?))) {
+            // The error is copied with the item, and copies have no hint.
+            let hint = near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
+            return Err(Error::malformed(format!("{name} is no attribute of an array in chunks{hint}")));
+        }
+        let needed = [
+            ("an array in chunks", word::SHAPE),
+            ("an array in chunks", word::CHUNK),
+            (SOURCES_ATTRIBUTE, SLABS_ATTRIBUTE),
+            (SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE),
+            (word::NUMBERS, PARTS_ATTRIBUTE),
+        ];
+        let is_missing =
+            |(by, name): &(&str, &str)| (!by.starts_with(GRID_PREFIX) || self.0.contains_key(*by)) && !self.0.contains_key(*name);
+        match needed.iter().find(|row| is_missing(row)) {
+            Some((by, name)) => Err(Error::malformed(format!("{by} has no {name}")).hint(format!("add {name} to the layout"))),
+            None => Ok(()),
+        }
+    }
+
     fn lengths(&self, name: &str) -> Result<Vec<u64>> {
         let wrong = || Error::malformed(format!("{name} is not a list of lengths"));
         let length = |value: &LayoutLiteral| match value {
@@ -241,7 +267,9 @@ impl<'a> AttributeMap<'a> {
 
     fn table(&self, has_masks: bool) -> Result<Option<GridTable<'a>>> {
         let Some(offsets) = self.string(OFFSETS_ATTRIBUTE)? else {
-            let without = [word::BYTES, word::BASE].into_iter().find(|name| self.0.contains_key(*name));
+            let is_column = matches!(self.0.get(word::MASK), Some(Attribute::Value(_)));
+            let mut without = [word::BYTES, word::BASE].into_iter().filter(|name| self.0.contains_key(*name));
+            let without = without.next().or(is_column.then_some(word::MASK));
             return without.map_or(Ok(None), |name| {
                 let message = format!("{name} without {OFFSETS_ATTRIBUTE}, which names the column of byte offsets");
                 Err(Error::malformed(message))

@@ -1,5 +1,7 @@
 //! The names `grid_…` of attributes of the layout language, which no other module has.
 
+use crate::suggest::nearest;
+
 /// Start of the names.
 pub(super) const GRID_PREFIX: &str = "grid_";
 
@@ -69,6 +71,55 @@ pub const OFFSETS_ATTRIBUTE: &str = "grid_at";
 pub const SOURCES_ATTRIBUTE: &str = "grid_sources";
 /// The elements of these arrays, and their places.
 pub const SLABS_ATTRIBUTE: &str = "grid_slabs";
+
+/// The words that make an item an array in chunks: with one of them, it needs the shapes of array and chunk.
+pub(super) const CHUNKING_WORDS: &[&str] = &[
+    word::SHAPE,
+    word::CHUNK,
+    word::TYPE,
+    word::FILTERS,
+    word::FILL,
+    word::MASK,
+    word::HEAD,
+    word::EDGE,
+    word::ORDER,
+    word::NUMBERS,
+    word::BYTES,
+    word::BASE,
+    PARTS_ATTRIBUTE,
+    OFFSETS_ATTRIBUTE,
+    SOURCES_ATTRIBUTE,
+    SLABS_ATTRIBUTE,
+    word::REFUSED[0],
+    word::REFUSED[1],
+    word::REFUSED[2],
+];
+
+/// The other words.
+const OTHER_WORDS: &[&str] = &[
+    UNREADABLE,
+    COLUMN_ATTRIBUTE,
+    FILL_ATTRIBUTE,
+    ENDS_ATTRIBUTE,
+    OMISSIONS_ATTRIBUTE,
+    CHARS_ATTRIBUTE,
+    UNLIMITED_ATTRIBUTE,
+    PART_ATTRIBUTE,
+    FILES_ATTRIBUTE,
+    FILES_AT_ATTRIBUTE,
+];
+
+/// Returns the nearest word, if one is near, for an attribute name that begins as the words do and is none of them; `None` for any
+/// other name.
+pub(crate) fn find_unknown_word(name: &str) -> Option<Option<&'static str>> {
+    let words = || CHUNKING_WORDS.iter().chain(OTHER_WORDS).chain(ELEMENT_ATTRIBUTES).copied();
+    if !name.starts_with(GRID_PREFIX) || words().any(|word| word == name) {
+        return None;
+    }
+    // Their common beginning would make them all alike.
+    let near = nearest(name.strip_prefix(GRID_PREFIX)?, words().filter_map(|word| word.strip_prefix(GRID_PREFIX)));
+    Some(words().find(|word| word.strip_prefix(GRID_PREFIX) == near))
+}
 
 /// The attributes about the meaning of the elements, and properties of an item that are not attributes in its file.
 pub const ELEMENT_ATTRIBUTES: &[&str] = &[

@@ -91,6 +91,7 @@ pub use find::canonical as canonical_path;
 pub use find::{ArrayLocation, MissingName};
 #[doc(hidden)]
 pub use grid_attributes::{GridAttributes, GridTable, TypeAndDims};
+pub(crate) use grid_words::find_unknown_word;
 #[doc(hidden)]
 pub use grid_words::{
     COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ELEMENT_ATTRIBUTES, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE,

@@ -9,6 +9,7 @@ use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, TreePath, Y
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
+use crate::suggest::nearest;
 use crate::yaml::{BINARY_TAG, scalar, scalar_text};
 
 /// The kind of a node.
@@ -451,12 +452,23 @@ impl<'t> Node<'t> {
     /// Returns the value of [`Node::get`], which must exist.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place if it is missing.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place if it is missing, and a key
+    /// that is spelled nearly so.
     pub fn require(self, key: &str) -> Result<Node<'t>> {
         self.get(key).ok_or_else(|| {
             let what = if self.is_mapping() { "key is missing" } else { "mapping is missing that has the key" };
-            self.error(format!("{what}: {key}"))
+            self.suggest_key(self.error(format!("{what}: {key}")), key)
         })
+    }
+
+    /// Adds the key that is spelled nearly like `key`, which this mapping lacks, to an error.
+    #[doc(hidden)]
+    pub fn suggest_key(self, error: Error, key: &str) -> Error {
+        let near = self.entries().map(|(name, _)| name.text()).find(|name| nearest(name, [key]).is_some());
+        match near {
+            Some(name) => error.hint(format!("{name}: did you mean {key}?")),
+            None => error,
+        }
     }
 
     /// The child under this key or, in a sequence, with this number.

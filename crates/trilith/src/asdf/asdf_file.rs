@@ -399,7 +399,14 @@ impl AsdfFile {
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
-        let stored = self.stored_array(node)?;
+        self.physical_array(node, self.stored_array(node)?)
+    }
+
+    /// Returns the physical values of the array of a node.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if what is declared about the elements is broken.
+    pub(crate) fn physical_array(&self, node: Node<'_>, stored: Array) -> Result<Array> {
         let Some(meaning) = &self.number_declarations else { return Ok(stored) };
         let declared = self.declared_cache.get_or_init(|| meaning.find_declarations(self));
         match declared.get(&node.id()).and_then(|declaration| self.tree.node(*declaration)) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::AsdfFile;
 use super::block::Block;
-use super::zarr_metadata::{self, ZARRAY_KEY, ZarrayMetadata, is_chunked, is_in_blocks};
+use super::zarr_metadata::{self, STORE_KEY, ZARRAY_KEY, ZarrayMetadata, is_chunked, is_in_blocks};
 use crate::array::{Array, Datatype, element_count};
 use crate::array::{ChunkProvider, ChunkShape, ChunkedSource, from_columns};
 use crate::bytes::{CodingStep, SourceRef, WindowSource, read_vec, to_usize, verify_backing};
@@ -33,7 +33,7 @@ pub(super) fn open_zarr_array(file: &AsdfFile, node: Node<'_>) -> Result<Array> 
     let limits = Arc::new(file.limits().clone());
     if !is_in_blocks(node) {
         let place =
-            node.get("store").filter(|store| store.is_scalar()).map_or(String::new(), |store| format!(" ({})", store.text()));
+            node.get(STORE_KEY).filter(|store| store.is_scalar()).map_or(String::new(), |store| format!(" ({})", store.text()));
         return Err(Error::unsupported(format!("the array is in a store of Zarr outside of the file{place}"))
             .hint("asdf-zarr opens it; Trilith reads arrays of asdf-zarr only if their chunks are in blocks of the file"));
     }
@@ -69,7 +69,7 @@ pub(super) fn open_zarr_array(file: &AsdfFile, node: Node<'_>) -> Result<Array> 
 
 /// The numbers of the blocks of all chunks, in row-major order; None for chunks that were never written.
 fn read_block_numbers(file: &AsdfFile, node: Node<'_>) -> Result<Vec<Option<i64>>> {
-    let Some(map) = node.get(BLOCK_MAP_KEY) else { return Ok(Vec::new()) };
+    let map = node.require(BLOCK_MAP_KEY)?;
     let number = map.as_i64().ok_or_else(|| map.error(format!("{BLOCK_MAP_KEY} is not the number of a block")))?;
     let data = file.block_data(number).with_context(|| BLOCK_MAP_KEY.to_owned())?;
     if !data.len().is_multiple_of(MAP_ENTRY_BYTES) {
@@ -87,6 +87,14 @@ fn read_block_numbers(file: &AsdfFile, node: Node<'_>) -> Result<Vec<Option<i64>
         number => Ok(Some(i64::from(number))),
     };
     numbers.iter().map(number).collect()
+}
+
+/// Refuses an array in chunks whose codecs are not available.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a codec that is not known.
+pub(crate) fn check_codecs(node: Node<'_>, limits: &Limits) -> Result<()> {
+    ZarrayMetadata::read_zarray(node, limits)?.filters.check_available(0, limits).map_err(|error| node.locate(error))
 }
 
 /// Returns the number of chunks of an array, in a few words, and the codec of its first.
@@ -147,15 +155,16 @@ impl NamedBlocks {
             return;
         }
         self.has_any = true;
-        if let Some(map) = node.get(BLOCK_MAP_KEY).and_then(|map| map.as_i64())
-            && maps.insert(map)
-            && let Ok(block) = file.sections().block(map)
-        {
+        let map = node.get(BLOCK_MAP_KEY).and_then(|map| map.as_i64());
+        if map.is_some_and(|map| !maps.insert(map)) {
+            return;
+        }
+        if let Some(Ok(block)) = map.map(|map| file.sections().block(map)) {
             self.blocks.insert(block.index);
-            match read_block_numbers(file, node) {
-                Ok(numbers) => self.add_numbers(file, &numbers),
-                Err(error) => self.has_unknown = Some(error),
-            }
+        }
+        match read_block_numbers(file, node) {
+            Ok(numbers) => self.add_numbers(file, &numbers),
+            Err(error) => self.has_unknown = Some(error),
         }
     }
 

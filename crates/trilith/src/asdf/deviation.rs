@@ -56,6 +56,16 @@ pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has {assumption}"));
         }
+    }
+    for (node, _) in super::walk::ndarrays_with_source(file)? {
+        if let Some((uri, character)) = super::uris::find_non_uri_source(node) {
+            let (line, _) = node.line_column();
+            let what = format!("the source {uri:?} of the array at line {line} has the character {character:?}");
+            found.push(format!("{what}, which is written with % in a URI"));
+        }
+    }
+    let described = file.tree().tagged(super::ndarray::is_ndarray_tag);
+    for node in described.filter(|node| node.is_mapping() && !super::ndarray::is_chunked(*node)) {
         if let Some((key, near)) = super::ndarray::find_misspelt_key(node) {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has the key {key}, which means nothing: did you mean {near}?"));

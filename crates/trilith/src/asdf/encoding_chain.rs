@@ -11,6 +11,7 @@ use crate::bytes::{Source, SourceRef, WindowSource, read_vec};
 use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
+use crate::suggest::nearest;
 use crate::tree::{Node, PrintOptions, TextOrigin, Tree, Value, print_value};
 
 /// The steps of a block, in the order of encoding, and where its data begin.
@@ -124,7 +125,15 @@ fn parse_chain_step(node: Node<'_>) -> Result<ChainStep> {
         let name = name.ok_or_else(|| node.error("a step is a name, or a name and its arguments"))?;
         (name, node.index(1))
     };
-    let get = |key: &str| arguments.and_then(|arguments| arguments.get(key)).filter(|value| !value.is_null());
+    let known: &[&str] = match &*name.text() {
+        "tile" => &["shape", "original_shape", "item_size"],
+        "quantize" => &["dtype", "original_shape", "quality", "dither"],
+        _ => &[],
+    };
+    if let Some(arguments) = arguments.filter(|_| !known.is_empty()) {
+        check_arguments(&name.text(), arguments, known)?;
+    }
+    let get = |key: &str| arguments.and_then(|arguments| arguments.get(key));
     let number = |key: &str| {
         let wrong = |value: Node<'_>| value.error(format!("{key} is not a whole number from 0"));
         get(key).map(|value| value.as_u64().ok_or_else(|| wrong(value))).transpose()
@@ -139,7 +148,7 @@ fn parse_chain_step(node: Node<'_>) -> Result<ChainStep> {
     };
     Ok(match &*name.text() {
         "tile" => ChainStep::Tile {
-            shape: shape("shape")?.ok_or_else(|| node.error("tile has no shape"))?,
+            shape: shape("shape")?.ok_or_else(|| node.error("tile has no shape").hint("add the argument shape"))?,
             original_shape: shape("original_shape")?,
             item_size: number("item_size")?,
         },
@@ -160,6 +169,27 @@ fn parse_chain_step(node: Node<'_>) -> Result<ChainStep> {
         "sparse" => ChainStep::Sparse,
         other => ChainStep::Unknown(other.to_owned()),
     })
+}
+
+/// Refuses arguments that a step does not have, and those without a value: they decide how bytes are decoded.
+fn check_arguments(step: &str, arguments: Node<'_>, known: &'static [&'static str]) -> Result<()> {
+    if !arguments.is_mapping() {
+        return Err(arguments.error(format!("the arguments of {step} are {}, expected a mapping", arguments.source_text())));
+    }
+    for (name, value) in arguments.entries() {
+        let key = name.text();
+        if !known.contains(&&*key) {
+            let error = name.error(format!("{step} has no argument {key}"));
+            return Err(match nearest(&key, known.iter().copied()) {
+                Some(near) => error.hint(format!("did you mean {near}?")),
+                None => error,
+            });
+        }
+        if value.is_null() {
+            return Err(value.error(format!("{key} of {step} is null")).hint(format!("give {key} a value")));
+        }
+    }
+    Ok(())
 }
 
 /// The names of the steps; None for a block without a chain or with one that cannot be read.

@@ -124,6 +124,11 @@ impl<'t> Ndarray<'t> {
         let is_checked = written != stated || source.is_some() && !is_complete;
         let assumption = if is_checked { check_complete(node, limits)? } else { None };
         let byteorder = order.map(parse_byteorder).transpose()?.unwrap_or(Byteorder::Big);
+        // An element may be null, and so the data of an array without axes.
+        let has_no_axes = dims.is_some_and(|dims| dims.is_sequence() && dims.is_empty());
+        if let Some(data) = data.filter(|data| data.is_null() && !has_no_axes) {
+            return Err(data.error("the data of an ndarray is null").hint("give data a list of elements"));
+        }
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
         let origin = match (source, data) {
@@ -147,7 +152,7 @@ impl<'t> Ndarray<'t> {
         Ok(Self {
             node,
             origin,
-            // FINF's code took a missing dtype for uint8 (in other files it is refused); inline data have their own.
+            // FINF's code took a missing dtype for uint8 (in other files it is refused); inline data have their datatype.
             datatype: datatype.or_else(|| data.is_none().then_some(Datatype::Uint8)),
             byteorder,
             shape: dims.map(parse_shape).transpose()?,
@@ -246,9 +251,9 @@ impl<'t> Ndarray<'t> {
 
 /// Refuses an ndarray whose elements are elsewhere, and that does not say what they are, and one with a key that is null. Returns what is taken for a missing key.
 ///
-/// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`: any default would be a guess. FINF has
-/// defaults, those of its code, and so has the byteorder of the first months of ASDF 0.1.0dev, until October 2014: its programs left
-/// out `byteorder: big`, and wrote `dtype` under a tag without a version.
+/// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`: any default would be a guess. FINF has defaults
+/// for `dtype` and `byteorder`, those of its code, and so has the byteorder of the first months of ASDF 0.1.0dev, until October 2014:
+/// its programs left out `byteorder: big`, and wrote `dtype` under a tag without a version.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key that is missing or null.
@@ -259,13 +264,6 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
         Some(tag) => tag.starts_with(FINF),
         None => node.tree().tag_handles().any(|(_, prefix)| prefix.starts_with(FINF)),
     };
-    // An HDU says what its elements are.
-    let is_hdu = node.get("source").is_some_and(|source| source.text().starts_with("fits:"));
-    if is_finf {
-        let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
-        let is_stated = says("dtype") || says("datatype");
-        return Ok((says("source") && !is_stated && !is_hdu).then_some("no dtype, and is read as uint8"));
-    }
     for key in ["datatype", "dtype", "byteorder", "shape", "source", "offset", "strides", "mask"] {
         if let Some(value) = node.get(key).filter(|value| value.is_null()) {
             let is_optional = matches!(key, "offset" | "strides" | "mask") || node.get("data").is_some();
@@ -273,23 +271,33 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
             return Err(value.error(format!("the {key} of an ndarray is null")).hint(format!("give {key} a value{remove}")));
         }
     }
-    if is_hdu || node.get("source").is_none() {
+    // An HDU says what its elements are.
+    if node.get("source").is_none_or(|source| source.text().starts_with("fits:")) {
         return Ok(None);
     }
     if node.get("data").is_some() {
         return Err(node.error("an ndarray has both source and data").hint("remove one of them"));
     }
-    let Some(datatype) = node.get("datatype").or_else(|| node.get("dtype")) else {
-        return Err(missing_key_error(node, "datatype"));
-    };
     if node.get("shape").is_none() {
         return Err(missing_key_error(node, "shape"));
     }
+    // A key that is spelled nearly so was not left out.
+    let is_left_out = |key: &str| find_misspelt_key(node).is_none_or(|(_, near)| near != key);
+    let datatype = match node.get("datatype").or_else(|| node.get("dtype")) {
+        Some(datatype) => datatype,
+        None if is_finf && is_left_out("dtype") && is_left_out("datatype") => return Ok(Some("no dtype, and is read as uint8")),
+        None => return Err(missing_key_error(node, "datatype")),
+    };
     if node.get("byteorder").is_some() || !needs_byteorder(datatype, limits)? {
         return Ok(None);
     }
+    if is_finf && is_left_out("byteorder") {
+        return Ok(None);
+    }
     match node.tag() {
-        Some(DEV) if node.get("datatype").is_none() => Ok(Some("no byteorder, and is read as big-endian")),
+        Some(DEV) if node.get("datatype").is_none() && is_left_out("byteorder") => {
+            Ok(Some("no byteorder, and is read as big-endian"))
+        }
         _ => Err(missing_key_error(node, "byteorder")),
     }
 }
@@ -307,11 +315,12 @@ pub(crate) fn find_assumption(node: Node<'_>, limits: &Limits) -> Option<&'stati
 #[cold]
 fn missing_key_error(node: Node<'_>, key: &'static str) -> Error {
     let error = node.error(format!("an ndarray with a source has no {key}"));
-    let unknown = node.entries().map(|(name, _)| name.text()).filter(|name| !ELEMENT_KEYS.contains(&&**name));
-    match unknown.into_iter().find(|name| nearest(name, [key]).is_some()) {
-        Some(name) => error.hint(format!("{name}: did you mean {key}?")),
-        None => error.hint(format!("add {key}, if you know it from elsewhere; the file does not say it")),
+    // The datatype has two names.
+    if let Some((name, near)) = find_misspelt_key(node).filter(|(_, near)| *near == key || key == "datatype" && *near == "dtype")
+    {
+        return error.hint(format!("{name}: did you mean {near}?"));
     }
+    error.hint(format!("add {key}, if you know it from elsewhere; the file does not say it"))
 }
 
 /// Returns `true` if an element, or a field without a byte order, has numbers of more than one byte.
@@ -495,17 +504,6 @@ fn made_field(name: Option<String>, datatype: Datatype, byteorder: Byteorder, sh
     .with_shape(shape)
 }
 
-/// The error for a field without a datatype.
-#[cold]
-fn missing_field_error(item: Node<'_>) -> Error {
-    let error = item.error("a field has no datatype");
-    let near = item.entries().map(|(name, _)| name.text().into_owned()).find(|name| nearest(name, ["datatype"]).is_some());
-    match near {
-        Some(name) => error.hint(format!("{name}: did you mean datatype?")),
-        None => error,
-    }
-}
-
 /// Returns a key that an ndarray or a field of it does not have, and the one that is spelt nearly so: without it the elements may be
 /// read otherwise.
 pub(crate) fn find_misspelt_key(node: Node<'_>) -> Option<(String, &'static str)> {
@@ -534,7 +532,10 @@ fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option
             return Err(value.error(format!("the {key} of a field is null")).hint(format!("give {key} a value, or remove it")));
         }
     }
-    let inner = item.get("datatype").or_else(|| item.get("dtype")).ok_or_else(|| missing_field_error(item))?;
+    let inner = item
+        .get("datatype")
+        .or_else(|| item.get("dtype"))
+        .ok_or_else(|| item.suggest_key(item.error("a field has no datatype"), "datatype"))?;
     let order = item.get("byteorder").map(parse_byteorder).transpose()?.unwrap_or(byteorder);
     let name = item.get("name").map(|name| name.text().into_owned());
     let mut dims = Vec::new();

@@ -17,6 +17,8 @@ pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
 pub(crate) const ZARRAY_KEY: &str = ".zarray";
 /// The key of the number of the block that names the others.
 pub(crate) const BLOCK_MAP_KEY: &str = "chunk_block_map";
+/// The key of a place outside of the file.
+pub(super) const STORE_KEY: &str = "store";
 /// Maximum depth of a nested datatype.
 const MAX_DEPTH: usize = 64;
 
@@ -37,9 +39,10 @@ pub fn is_chunked(node: Node<'_>) -> bool {
     node.tag().is_some_and(is_tag)
 }
 
-/// Returns `true` if the chunks are in blocks.
+/// Returns `true` if the chunks are in blocks: a node that names no store lacks a key of those that say so.
 pub(super) fn is_in_blocks(node: Node<'_>) -> bool {
-    node.get(ZARRAY_KEY).is_some() && node.get(BLOCK_MAP_KEY).is_some()
+    let has_store = node.get(STORE_KEY).is_some_and(|store| !store.is_null());
+    !has_store || node.get(ZARRAY_KEY).is_some() && node.get(BLOCK_MAP_KEY).is_some()
 }
 
 /// The datatype and shape of an array, and the storage of its chunks.
@@ -63,12 +66,16 @@ impl ZarrayMetadata {
     /// here.
     pub(super) fn read_zarray(node: Node<'_>, limits: &Limits) -> Result<Self> {
         let said = node.require(ZARRAY_KEY)?;
-        match said.get("zarr_format").and_then(Node::as_i64) {
+        if !said.is_mapping() {
+            return Err(said.error(format!("{ZARRAY_KEY} is {}, expected the metadata of an array of Zarr", said.source_text())));
+        }
+        let format = said.require("zarr_format")?;
+        match format.as_i64() {
             Some(2) => {}
             Some(other) => return Err(said.locate(Error::unsupported(format!("an array of Zarr v{other}, expected v2")))),
-            None => return Err(said.error("the metadata of Zarr state no zarr_format")),
+            None => return Err(format.error(format!("zarr_format is {}, expected 2", format.source_text()))),
         }
-        let (shape, chunk) = (parse_lengths(said.require("shape")?)?, parse_lengths(said.require("chunks")?)?);
+        let (shape, chunk) = (parse_lengths(said, "shape")?, parse_lengths(said, "chunks")?);
         if shape.len() != chunk.len() || chunk.contains(&0) {
             return Err(said.error(format!("chunks of {chunk:?} do not fit an array of {shape:?}")));
         }
@@ -93,11 +100,14 @@ impl ZarrayMetadata {
     }
 }
 
-fn parse_lengths(node: Node<'_>) -> Result<Vec<u64>> {
+fn parse_lengths(said: Node<'_>, key: &str) -> Result<Vec<u64>> {
+    let node = said.require(key)?;
     if !node.is_sequence() {
-        return Err(node.error("expected a list of lengths"));
+        return Err(node.error(format!("{key} is {}, expected a list of lengths", node.source_text())));
     }
-    node.items().map(|item| item.as_u64().ok_or_else(|| item.error("a length is a whole number from 0"))).collect()
+    node.items()
+        .map(|item| item.as_u64().ok_or_else(|| item.error(format!("{key}: a length is a whole number from 0"))))
+        .collect()
 }
 
 /// A datatype as numpy writes it; recursion is limited by [`MAX_DEPTH`].
@@ -110,6 +120,7 @@ fn parse_dtype_literal(node: Node<'_>, depth: usize) -> Result<PyLiteral> {
     }
     match node.as_u64() {
         Some(number) => Ok(PyLiteral::Int(number)),
+        None if node.is_null() => Err(node.error("the dtype of an array of Zarr is null")),
         None if node.is_scalar() => Ok(PyLiteral::Text(node.text().into_owned())),
         None => Err(node.error("a datatype of numpy is a name or a list of fields")),
     }

@@ -5,7 +5,7 @@ use super::rule::Check;
 use super::{AsdfRules, ndarray};
 use crate::array::{TextType, check_texts};
 use crate::asdf::generation::tag_parts;
-use crate::asdf::{AsdfFile, walk};
+use crate::asdf::{AsdfFile, uris, walk};
 use crate::core::unit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{Node, TreeRule};
@@ -110,7 +110,7 @@ fn check_reference(file: &AsdfFile, node: Node<'_>, law: &AsdfRules, path: &dyn 
         );
         return;
     };
-    if let Some(character) = non_uri_character(&uri) {
+    if let Some(character) = uris::non_uri_character(&uri) {
         let message = format!("the URI {uri:?} has the character {character:?}, which is written with % in a URI");
         found.add_deviation(Check::ReferenceText, node_location(node, path), message);
         return;
@@ -145,11 +145,6 @@ fn check_reference(file: &AsdfFile, node: Node<'_>, law: &AsdfRules, path: &dyn 
     }
 }
 
-/// Returns the first character that no URI has (RFC 3986, 2).
-fn non_uri_character(uri: &str) -> Option<char> {
-    uri.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
-}
-
 /// A value as it is written. A null may be empty.
 fn display_value(node: Node<'_>) -> &str {
     if node.is_null() && node.source_text().is_empty() { "null" } else { node.source_text() }
@@ -174,6 +169,10 @@ fn check_arrays(file: &AsdfFile, found: &mut Findings) -> Result<()> {
         let node = at.node(file);
         let (line, column) = node.line_column();
         let place = || FindingLocation::at_text(line, column).at_path(listed.path.clone());
+        if let Some((uri, character)) = uris::find_non_uri_source(node).filter(|_| found.has_rule(Check::SourceUri)) {
+            let message = format!("the source {uri:?} has the character {character:?}, which is written with % in a URI");
+            found.add_deviation(Check::SourceUri, place(), message);
+        }
         match at.file(file).stored_array(node) {
             Ok(array) if found.has_rule(Check::Ascii) => {
                 for (kind, check) in [(TextType::Ascii, Check::Ascii), (TextType::Ucs4, Check::Ucs4)] {

@@ -47,6 +47,7 @@ pub(super) fn translate_tree(
     while let Some(visit) = walk.try_next()? {
         if let Some(key) = visit.key {
             work.retag_value(key);
+            work.fit_key(key, &|| walk.path().to_string(), losses, notes);
         }
         odd.check_node(&visit, || walk.path());
         if visit.node.is_alias() {
@@ -330,7 +331,12 @@ impl<'t> TreeTranslation<'t> {
         let Some(problem) = problem else { return };
         let (kind, name) = match node.kind() {
             // Every reader opens these.
-            NodeKind::Scalar if node.is_null() => return,
+            NodeKind::Scalar if node.is_null() => {
+                if escape.is_some() {
+                    self.edit.replace(node.span(), print_quoted(node));
+                }
+                return;
+            }
             NodeKind::Mapping if node.tag().is_some_and(|tag| tag.ends_with(":set")) => return,
             NodeKind::Scalar => ("str", "string"),
             NodeKind::Sequence => ("seq", "sequence"),
@@ -341,9 +347,7 @@ impl<'t> TreeTranslation<'t> {
                 let tag = self.handles.shorten_tag(&format!("tag:yaml.org,2002:{kind}"));
                 if escape.is_some() {
                     // Tag and content change together.
-                    let text = Value::from(node.text().into_owned()).styled(YamlScalarStyle::Double);
-                    let text = print_value(&text, 0, &PrintOptions::default());
-                    self.edit.replace(Span::new(span.start, node.span().end), format!("{tag} {text}"));
+                    self.edit.replace(Span::new(span.start, node.span().end), format!("{tag} {}", print_quoted(node)));
                 } else {
                     self.edit.replace(span, tag);
                 }
@@ -351,6 +355,28 @@ impl<'t> TreeTranslation<'t> {
             None => self.edit.replace_node(node, &Value::from(node.text().into_owned())),
         }
         account.add_loss(&path(), format!("{problem}; it becomes a {name}"));
+    }
+
+    /// Makes a key a string whose content does not fit its tag, and writes its surrogates as characters.
+    fn fit_key(&mut self, key: Node<'t>, path: &dyn Fn() -> String, losses: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+        // Every reader opens keys that are null.
+        let problem = key.tag_problem().filter(|_| key.is_scalar() && !key.is_alias() && !key.is_null());
+        let escape = surrogate_escape(key).filter(|_| !key.is_alias());
+        if let Some(escape) = escape {
+            notes.push(format!(
+                "the key of {}: the surrogate {escape} and the next are written as the character that they are",
+                path()
+            ));
+        }
+        match (&problem, key.tag_span()) {
+            (None, _) if escape.is_none() => return,
+            (Some(_), Some(span)) => {
+                let tag = self.handles.shorten_tag("tag:yaml.org,2002:str");
+                self.edit.replace(Span::new(span.start, key.span().end), format!("{tag} {}", print_quoted(key)));
+            }
+            _ => self.edit.replace(key.span(), print_quoted(key)),
+        }
+        losses.extend(problem.map(|problem| Diagnostic::loss(&path(), format!("{problem}; the key becomes a string"))));
     }
 
     /// Names this library as the one that produced the file: "Describes the ASDF library that produced the file" (schema
@@ -615,4 +641,10 @@ impl<'t> TreeTranslation<'t> {
         }
         self.edit.set(&item.path.join(key), value)
     }
+}
+
+/// The content of a scalar in double quotes.
+fn print_quoted(node: Node<'_>) -> String {
+    let text = Value::from(node.text().into_owned()).styled(YamlScalarStyle::Double);
+    print_value(&text, 0, &PrintOptions::default())
 }

@@ -4,7 +4,7 @@ use trilith_wcs::HeaderKeywords;
 
 use super::is_sum;
 use crate::error::Result;
-use crate::fits::{Card, CardValue, FitsFile, HduData, Header};
+use crate::fits::{Card, CardValue, FitsFile, Hdu, HduData, Header};
 
 /// Keywords of the parameters of a distortion in an array.
 const PARAMETERS: [&str; 2] = ["DP", "D2IM"];

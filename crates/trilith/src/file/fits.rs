@@ -25,7 +25,6 @@ use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
-use crate::suggest::nearest;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
@@ -441,12 +440,8 @@ impl NumberDeclarations for HeaderDeclarations {
         if !header.is_sequence() {
             let error =
                 header.error("the HDU has no list of cards under the key header, so that the scale of its elements is unknown");
-            let near =
-                header.entries().map(|(name, _)| name.text().into_owned()).find(|name| nearest(name, ["header"]).is_some());
-            return Err(match near {
-                Some(name) if name != "header" => error.hint(format!("{name}: did you mean header?")),
-                _ => error.hint("--stored reads the elements unchanged"),
-            });
+            let error = header.suggest_key(error, "header");
+            return Err(if error.advice().is_some() { error } else { error.hint("--stored reads the elements unchanged") });
         }
         fits::to_physical(header, stored)
     }

@@ -5,8 +5,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::card::Card;
 use super::header::{BLOCK_LEN, Header};
 use crate::error::{Error, Result};
+use crate::suggest::nearest;
 
 /// The kind of the data unit of an HDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +149,7 @@ pub(super) fn read_axis_lengths(header: &Header, prefix: &str) -> Result<Vec<u64
 /// A whole number that must be there and not negative.
 pub(super) fn require_unsigned(header: &Header, keyword: &str) -> Result<u64> {
     let Some(n) = header.integer(keyword)? else {
-        return Err(Error::malformed(format!("the FITS header has no {keyword}")));
+        return Err(missing_card_error(header, keyword));
     };
     u64::try_from(n).map_err(|_| Error::malformed(format!("the FITS keyword {keyword} is {n}, expected 0 or more")))
 }
@@ -157,8 +159,25 @@ pub(super) fn read_bitpix(header: &Header, keyword: &str) -> Result<i64> {
     match header.integer(keyword)? {
         Some(n @ (8 | 16 | 32 | 64 | -32 | -64)) => Ok(n),
         Some(n) => Err(Error::malformed(format!("the FITS keyword {keyword} is {n}, expected 8, 16, 32, 64, -32 or -64"))),
-        None => Err(Error::malformed(format!("the FITS header has no {keyword}"))),
+        None => Err(missing_card_error(header, keyword)),
     }
+}
+
+/// The error for a card that a header lacks, with a keyword that is spelled nearly so.
+#[cold]
+pub(super) fn missing_card_error(header: &Header, keyword: &str) -> Error {
+    let error = Error::malformed(format!("the FITS header has no {keyword}"));
+    let is_near = |card: &&Card| nearest(card.keyword(), [keyword]).is_some() && !is_sibling(card.keyword(), keyword);
+    match header.cards().iter().find(is_near) {
+        Some(card) => error.hint(format!("{}: did you mean {keyword}?", card.keyword())),
+        None => error,
+    }
+}
+
+/// Returns `true` if two keywords differ only in their numbers: `NAXIS1` and `NAXIS2`, or `NAXIS`.
+fn is_sibling(a: &str, b: &str) -> bool {
+    let stem = |keyword: &'_ str| keyword.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    stem(a) == stem(b)
 }
 
 /// Bytes of the data unit: |BITPIX| / 8 * GCOUNT * (PCOUNT + NAXIS1 * NAXIS2 * …), section 4.4.1.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::card::{Card, CardValue};
-use super::hdu::{Hdu, HduKind, require_unsigned};
+use super::hdu::{Hdu, HduKind, missing_card_error, require_unsigned};
 use super::header::{Header, integer_of, number_of};
 use super::image::unsigned_conversion;
 use super::scaling::{RowConversion, RowStep, Scaling, StoredNumber, ValueOp, convert_source_rows};
@@ -89,6 +89,7 @@ pub fn columns(header: &Header) -> Result<Vec<Column>> {
     let mut offset = 0u64;
     let mut columns = Vec::new();
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
+        card_text(cards[1]).ok_or_else(|| missing_card_error(header, &format!("TFORM{}", i + 1)))?;
         let column = Column::from_cards(cards, offset).with_context(|| format!("column {}", i + 1))?;
         offset = column.row_bytes().and_then(|n| n.checked_add(offset)).filter(|end| *end <= width).ok_or_else(|| {
             Error::malformed(format!("column {} ({}) ends beyond the {width} bytes of a row", i + 1, column.form))
@@ -108,7 +109,7 @@ fn parse_tdim(text: &str, count: u64) -> Vec<u64> {
 
 impl Column {
     fn from_cards([name, form, dim, scale, zero, null, unit]: [Option<&Card>; 7], offset: u64) -> Result<Self> {
-        let form = card_text(form).ok_or_else(|| Error::malformed("it has no TFORM"))?;
+        let form = card_text(form).unwrap_or_default();
         let digits = form.len() - form.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (repeat, rest) = form.split_at(digits);
         let repeat = if repeat.is_empty() { Some(1) } else { repeat.parse::<u64>().ok() };
@@ -391,7 +392,7 @@ fn text_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Arr
     let header = hdu.header();
     let (mut fields, mut meanings) = (Vec::new(), Vec::new());
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
-        let form = card_text(cards[1]).ok_or_else(|| Error::malformed(format!("column {} has no TFORM", i + 1)))?;
+        let form = card_text(cards[1]).ok_or_else(|| missing_card_error(header, &format!("TFORM{}", i + 1)))?;
         let wrong = || Error::malformed(format!("TFORM{} is {form:?}, expected a letter and a width", i + 1));
         let mut parts = form.get(1..).unwrap_or_default().split(['.', 'E']);
         let chars = parts.next().and_then(|digits| digits.parse::<u64>().ok()).ok_or_else(wrong)?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::dither::DitherRandom;
 use super::gzip::{decode_gzip_tile, decode_shuffled_gzip_tile};
-use super::hdu::{Hdu, read_bitpix, require_unsigned};
+use super::hdu::{Hdu, missing_card_error, read_bitpix, require_unsigned};
 use super::header::Header;
 use super::scaling::{StoredNumber, ValueForm, array_of};
 use super::table::{Column, columns};
@@ -280,7 +280,7 @@ fn read_compression(header: &Header) -> Result<TileCompression> {
         }
         Ok(default)
     };
-    match header.text("ZCMPTYPE").unwrap_or_default().trim() {
+    match header.text("ZCMPTYPE").ok_or_else(|| missing_card_error(header, "ZCMPTYPE"))?.trim() {
         "RICE_1" | "RICE_ONE" => {
             Ok(TileCompression::Rice { bytes_per_pixel: parameter("BYTEPIX", 4)?, block: parameter("BLOCKSIZE", 32)? })
         }

@@ -215,7 +215,10 @@ fn recover_data(
         let have = have.min(of);
         return truncated(stored, have, of);
     }
-    let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
+    let id = CodecId(block.compression);
+    // The size that the block has as a whole is no claim about these bytes, which the limits would refuse.
+    let most = codec::max_decoded_len(id, stored.len(), limits)?;
+    let decoded = codec::decoder(id, stored, block.data_size.min(most), limits)?;
     let have = find_readable_len(&*decoded, limits);
     truncated(decoded, have, of)
 }

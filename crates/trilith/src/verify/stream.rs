@@ -61,7 +61,8 @@ fn check_grids(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>, re
                 continue;
             }
         }
-        let checked = index.and_then(|()| file.array_of(entry)).and_then(|array| match depth {
+        let checked = index.and_then(|()| file.check_chunk_filters(entry));
+        let checked = checked.and_then(|()| file.array_of(entry)).and_then(|array| match depth {
             VerifyDepth::Structure => Ok(()),
             VerifyDepth::Decoded => {
                 check_strings(file, &entry.path, &array, warnings).and_then(|()| array.read_through(|bytes| progress.add(bytes)))

@@ -21,6 +21,7 @@ use super::shuffle;
 use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::suggest::nearest;
 
 /// The word for references, which are decoded by a table next to the filters.
 const REFERENCES: &str = "references";
@@ -77,6 +78,18 @@ impl FilterPipeline {
     /// Returns `true` if chunks are stored uncompressed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Refuses filters that this library does not have. Of a `mask` the bit i says that filter i was not applied.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`] for the first of them.
+    pub fn check_available(&self, mask: u64, limits: &Limits) -> Result<()> {
+        let applied = self.0.iter().enumerate().filter(|(at, _)| *at >= 64 || mask & (1 << *at) == 0);
+        // Without bytes, each filter that is available fails in another way, or decodes nothing.
+        let unavailable =
+            |(_, filter): (usize, &Filter)| filter.decode(Vec::new(), Some(0), 0, limits).err().filter(is_unsupported);
+        applied.into_iter().find_map(unavailable).map_or(Ok(()), Err)
     }
 
     /// Returns each filter alone.
@@ -346,8 +359,7 @@ impl Filter {
             "bzip2" => Err(super::unsupported::missing_feature_error("bzip2")),
             #[cfg(not(feature = "blosc"))]
             "blosc" => Err(super::unsupported::missing_feature_error("blosc")),
-            name => Err(Error::unsupported(format!("the filter {name}{} is not available", registered_name(name)))
-                .hint("decode it with the program that wrote it; the other items can be read")),
+            name => Err(unavailable_error(name)),
         }
     }
 }
@@ -387,6 +399,57 @@ const REGISTERED_FILTERS: &[(&str, &str)] = &[
     ("tiff:jpeg6", "JPEG as TIFF 6.0 had it first"),
     ("tiff:jpegxr", "JPEG XR"),
 ];
+
+/// The words that a misspelled one may stand for.
+const FILTER_WORDS: &[&str] = &[
+    "bits",
+    "bitshuffle",
+    "bitshuffleh5",
+    "blosc",
+    "bzip2",
+    "crc32",
+    "crc32c",
+    "deflate",
+    "delta",
+    "fdelta",
+    "fletcher32",
+    "gzip",
+    "jpeg",
+    "lz4",
+    "lz4h5",
+    "lz4size",
+    "lzf",
+    "lzw",
+    "nbit",
+    "packbits",
+    "rawdeflate",
+    "reverse",
+    "scaleoffset",
+    "shuffle",
+    "szip",
+    "zstd",
+];
+
+/// The ids of numcodecs that have a word here.
+const NUMCODECS_IDS: &[&str] = &["bitround", "blosc", "bz2", "delta", "fletcher32", "gzip", "lz4", "shuffle", "zlib", "zstd"];
+
+fn is_unsupported(error: &Error) -> bool {
+    error.kind() == ErrorKind::Unsupported
+}
+
+/// The error for a filter that this library does not have.
+#[cold]
+fn unavailable_error(name: &str) -> Error {
+    let error = Error::unsupported(format!("the filter {name}{} is not available", registered_name(name)));
+    let near = match name.strip_prefix("numcodecs:") {
+        Some(id) => nearest(id, NUMCODECS_IDS.iter().copied()),
+        None => nearest(name, FILTER_WORDS.iter().copied()),
+    };
+    match near {
+        Some(near) => error.hint(format!("did you mean {near}?")),
+        None => error.hint("decode it with the program that wrote it; the other items can be read"),
+    }
+}
 
 /// The name of a filter in brackets, if its word is a number.
 fn registered_name(word: &str) -> String {
@@ -518,5 +581,21 @@ mod tests {
         assert!(decode("pad", vec![1; 4], 0, 3).is_err());
         assert_eq!(decode("skip(3)", plain.clone(), 0, 37).unwrap(), plain[3..]);
         assert!(decode("shuffle(0)", plain.clone(), 0, 40).is_ok() && decode("skip(50)", plain, 0, 0).is_err());
+    }
+    #[test]
+    fn suggested_words_are_available() {
+        let is_available = |word: &str| {
+            let checked = FilterPipeline::parse(word).unwrap().check_available(0, &Limits::default());
+            checked.map_or_else(|error| !error.message().contains("is not available"), |()| true)
+        };
+        for word in FILTER_WORDS {
+            assert!(is_available(&format!("{word}(1,1,1,1)")), "{word}");
+        }
+        assert!(!is_available("shufle(4)") && !is_available("deflate hdf5:32013"));
+        // A filter that no chunk went through does not matter.
+        let masked = FilterPipeline::parse("deflate hdf5:32013").unwrap().check_available(0b10, &Limits::default());
+        assert!(masked.is_ok());
+        let advice = FilterPipeline::parse("defalte").unwrap().check_available(0, &Limits::default()).unwrap_err().advice();
+        assert_eq!(advice.as_deref(), Some("did you mean deflate?"));
     }
 }
