@@ -39,9 +39,9 @@ pub enum StorageField {
     MaskColumn(String),
     /// Bytes that go before those of each chunk.
     ChunkHeader(Vec<u8>),
-    /// Whether chunks at the edges have only the elements of the array.
+    /// `true` if chunks at the edges have only the elements of the array.
     TrimmedEdges(bool),
-    /// Whether the first axis is contiguous.
+    /// `true` if the first axis is contiguous.
     ColumnMajor(bool),
     /// The column with the byte offsets of the chunks; the item itself if it is empty.
     OffsetColumn(String),
@@ -178,7 +178,7 @@ pub struct ElementParts {
 /// Bytes of an element that go from one place to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartMove {
-    /// What is made of the bytes.
+    /// The treatment of the bytes.
     pub kind: PartKind,
     /// The first byte in the stored element.
     pub from: u64,
@@ -188,7 +188,7 @@ pub struct PartMove {
     pub len: u64,
 }
 
-/// What is made of the bytes of a part.
+/// The treatment of the bytes of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
     /// The bytes are copied unchanged.
@@ -373,7 +373,7 @@ impl StorageField {
         if !name.starts_with(GRID_PREFIX) {
             return Ok(None);
         }
-        let said = Spelled { name, value };
+        let said = SpelledAttribute { name, value };
         Ok(Some(match name {
             word::SHAPE => Self::Shape(said.lengths()?),
             word::CHUNK => Self::Chunk(said.lengths()?),
@@ -492,12 +492,12 @@ fn parse_number(literal: &LayoutLiteral) -> Option<DeclaredNumber> {
 }
 
 /// An attribute as the text of a layout spells it.
-struct Spelled<'a> {
+struct SpelledAttribute<'a> {
     name: &'a str,
     value: &'a Attribute,
 }
 
-impl Spelled<'_> {
+impl SpelledAttribute<'_> {
     fn wrong(&self, expected: &str) -> Error {
         Error::malformed(format!("{} is not {expected}", self.name))
     }

@@ -37,7 +37,7 @@ pub(super) struct Dataset {
     pub datatype: LayoutDatatype,
     pub dataspace: Dataspace,
     pub storage: DataLayout,
-    /// Its filters.
+    /// The filters of its chunks.
     filters: Vec<CodingStep>,
     fill_value: Option<Vec<u8>>,
     /// `true` if the last axis is the length of strings, whose characters are the elements that are stored.
