@@ -92,6 +92,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("crates/trilith-py/tests/test_random_gwcs.py"),
     },
     Campaign {
+        name: "mutations",
+        subject: "files of other formats with bytes that were changed, which are read or refused",
+        cases: 1_000_000,
+        work: CampaignProgram::Rust { program: "mutated_files", test: "mutated_files_are_read_or_refused" },
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,

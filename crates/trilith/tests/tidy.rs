@@ -41,6 +41,10 @@ const LONGER: &[(&str, &str)] = &[
     ),
     ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
     ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
+    (
+        "crates/trilith-layout/src/layout/storage_field.rs",
+        "the properties of items: the spelling of each stands beside its reading",
+    ),
     ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
     ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
     (

@@ -96,6 +96,44 @@ impl CodingStep {
     pub fn new(name: impl Into<String>, arguments: Vec<u64>) -> Self {
         Self { name: name.into(), arguments }
     }
+
+    /// Reads the steps that a layout names: `shuffle(4) deflate`.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a string that is not such a list.
+    #[doc(hidden)]
+    pub fn parse_list(text: &str) -> Result<Vec<Self>> {
+        let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
+        let mut steps = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let end = rest.find([' ', '(']).unwrap_or(rest.len());
+            let (name, behind) = rest.split_at(end);
+            let (arguments, behind) = match behind.strip_prefix('(') {
+                Some(inside) => inside.split_once(')').ok_or_else(wrong)?,
+                None => ("", behind),
+            };
+            let number = |word: &str| word.trim().parse().map_err(|_| wrong());
+            let words = arguments.split(',').filter(|word| !word.trim().is_empty());
+            steps.push(Self::new(name, words.map(number).collect::<Result<_>>()?));
+            if name.is_empty() {
+                return Err(wrong());
+            }
+            rest = behind.trim_start();
+        }
+        Ok(steps)
+    }
+}
+
+/// Writes the step as a layout names it: `shuffle(4)`.
+impl std::fmt::Display for CodingStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        for (number, argument) in self.arguments.iter().enumerate() {
+            write!(f, "{}{argument}", if number == 0 { '(' } else { ',' })?;
+        }
+        if self.arguments.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
 }
 
 /// Pieces of a source whose bytes no other program can find in a file, for this reason.

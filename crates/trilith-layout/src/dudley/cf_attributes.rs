@@ -17,9 +17,8 @@ use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, DIMS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, ItemId, LayoutEntry,
-    LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type, read_own, read_value, selected_attributes, split_attribute_type,
-    stated_attribute_type,
+    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, LibraryFill, StorageField, is_attribute_type, read_value,
+    selected_attributes, split_attribute_type, stated_attribute_type,
 };
 
 impl DudleyFile {
@@ -56,9 +55,9 @@ impl DudleyFile {
         };
         let mut all = selected_attributes(self.layout(), item, datatype.as_ref(), fits);
         if let Some(datatype) = datatype.filter(|_| self.is_physical)
-            && !value_decodings(self.layout().attributes(item), &datatype).is_empty()
+            && !value_decodings(&AttributeValues::new(self.layout(), item), &datatype).is_empty()
         {
-            let applied = applied_names(self.layout().attributes(item), &datatype);
+            let applied = applied_names(&AttributeValues::new(self.layout(), item), &datatype);
             for attribute in all.iter_mut().filter(|attribute| applied.contains(&attribute.name.as_str())) {
                 attribute.role = AttributeRole::Applied;
             }
@@ -76,9 +75,9 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn applied_attributes(&self, entry: &LayoutEntry) -> Vec<&str> {
         let Ok(stored) = self.stored_array_of(entry) else { return Vec::new() };
-        let all = || self.layout().attributes(entry.item);
-        let mut names = applied_names(all(), stored.datatype());
-        let about = all().filter_map(|(name, _)| Some((name, split_attribute_type(name)?.1)));
+        let mut names = applied_names(&AttributeValues::new(self.layout(), entry.item), stored.datatype());
+        let about =
+            self.layout().plain_attributes(entry.item).filter_map(|(name, _)| Some((name, split_attribute_type(name)?.1)));
         let about: Vec<&str> = about.filter(|(_, about)| names.contains(about)).map(|(name, _)| name).collect();
         names.extend(about);
         names
@@ -86,7 +85,7 @@ impl DudleyFile {
 
     /// Returns `true` if the elements of an entry are not the stored ones.
     pub fn has_meaning(&self, entry: &LayoutEntry) -> bool {
-        self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
+        self.is_physical && !AttributeValues::new(self.layout(), entry.item).is_empty()
     }
 
     /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none, and
@@ -96,30 +95,14 @@ impl DudleyFile {
             return false;
         }
         let is_nan = |missing: &MissingRule| matches!(missing, MissingRule::Equal(number) if number.float().is_nan());
-        if self.parse_sample_factors(entry.item).is_ok_and(|factors| factors.is_some()) {
+        if self.layout().sample_factors(entry.item).is_ok_and(|factors| factors.is_some()) {
             return true;
         }
         let same =
             |meaning: &ValueDecoding| meaning.transform == ValueTransform::Identity && meaning.missing_rules.iter().all(is_nan);
         let Ok(stored) = self.stored_array_of(entry) else { return false };
-        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != FILL_ATTRIBUTE);
-        !value_decodings(given, stored.datatype()).iter().all(same)
-    }
-
-    /// Returns the scale and the offset of each sample, if they differ.
-    fn parse_sample_factors(&self, item: ItemId) -> Result<Option<Vec<(f64, f64)>>> {
-        let Some((_, said)) = self.layout().attributes(item).find(|(name, _)| *name == FACTORS_ATTRIBUTE) else {
-            return Ok(None);
-        };
-        let wrong = || Error::malformed(format!("{FACTORS_ATTRIBUTE} is not a list of a scale and an offset for each sample"));
-        let Attribute::List(list) = read_value(said) else { return Err(wrong()) };
-        let numbers: Vec<f64> = list.iter().filter_map(parse_number).map(DeclaredNumber::float).collect();
-        let (pairs, rest) = numbers.as_chunks::<2>();
-        if numbers.len() != list.len() || !rest.is_empty() {
-            Err(wrong())
-        } else {
-            Ok(Some(pairs.iter().map(|[a, b]| (*a, *b)).collect()))
-        }
+        let given = AttributeValues { library_fill: None, ..AttributeValues::new(self.layout(), entry.item) };
+        !value_decodings(&given, stored.datatype()).iter().all(same)
     }
 
     /// The conversion of an array by the factors of its samples, which are along the axis of this name.
@@ -130,19 +113,15 @@ impl DudleyFile {
             let message = format!("{datatype} samples with scale and offset (the values {factors:?})");
             return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
         }
-        let dims = self.layout().attributes(item).find(|(name, _)| *name == DIMS_ATTRIBUTE).map(|(_, dims)| read_value(dims));
-        let is_sample = |name: &LayoutLiteral| matches!(name, LayoutLiteral::Text(name) if name == "sample");
-        let axis = match &dims {
-            Some(Attribute::List(dims)) if dims.len() == stored.shape().len() => dims.iter().position(is_sample),
-            _ => None,
-        };
+        let dims = self.layout().declared_dims(item).filter(|dims| dims.len() == stored.shape().len());
+        let axis = dims.and_then(|dims| dims.iter().position(|name| name == "sample"));
         let after = axis.and_then(|axis| stored.shape().get(axis..)).and_then(<[u64]>::split_first);
         match after {
             Some((samples, inner)) if *samples == factors.len() as u64 => {
                 Ok(ValueTransform::Each { factors, inner: inner.iter().fold(1, |n, len| n.saturating_mul(*len)) })
             }
             _ => Err(Error::malformed(format!(
-                "{FACTORS_ATTRIBUTE} has factors of {} samples, which the array has not",
+                "the layout has scales and offsets of {} samples, which the array has not",
                 factors.len()
             ))),
         }
@@ -154,7 +133,7 @@ impl DudleyFile {
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_of`], and of reading all elements.
     pub fn is_filled(&self, entry: &LayoutEntry) -> Result<bool> {
-        let has_fill = || self.layout().attributes(entry.item).any(|(name, _)| name == FILL_ATTRIBUTE);
+        let has_fill = || self.layout().library_fill(entry.item).is_some();
         if !self.is_physical || !has_fill() || self.is_packed(entry) {
             return Ok(false);
         }
@@ -169,13 +148,13 @@ impl DudleyFile {
         if stored.datatype().as_struct().is_some() {
             let stored = self.decode_declared(item, stored)?;
             let Datatype::Struct(fields) = stored.datatype() else { return Ok(stored) };
-            return match of_members(self.layout().attributes(item), fields)? {
+            return match of_members(self.layout().library_fill(item), fields)? {
                 Some(meanings) => physical(&stored, &meanings),
                 None => Ok(stored),
             };
         }
-        let mut meanings = value_decodings(self.layout().attributes(item), stored.datatype());
-        if let Some(factors) = self.parse_sample_factors(item)? {
+        let mut meanings = value_decodings(&AttributeValues::new(self.layout(), item), stored.datatype());
+        if let Some(factors) = self.layout().sample_factors(item)?.map(<[_]>::to_vec) {
             let missing = meanings.pop().map_or_else(Vec::new, |meaning| meaning.missing_rules);
             meanings
                 .push(ValueDecoding { transform: self.build_sample_reading(item, factors, &stored)?, missing_rules: missing });
@@ -191,12 +170,10 @@ impl DudleyFile {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a mask that does not fit, and an error if it cannot be read.
     #[doc(hidden)]
     pub fn with_mask_page(&self, item: ItemId, array: Array) -> Result<Array> {
-        let find = |wanted: &str| self.layout().attributes(item).find(|(name, _)| *name == wanted).map(|(_, said)| said);
-        let Some(said) = find(VALID_ATTRIBUTE) else { return Ok(array) };
-        let wrong = || Error::malformed(format!("{VALID_ATTRIBUTE} is not the path of an array of integers that fits"));
-        let Attribute::Value(LayoutLiteral::Text(path)) = said else { return Err(wrong()) };
+        let Some(path) = self.layout().mask_path(item)? else { return Ok(array) };
+        let wrong = || Error::malformed(format!("the mask page {path} is not an array of integers that fits"));
         let outline = self.outline()?;
-        let Some(OutlineKind::Data(entry)) = outline.find(&read_own(path))?.map(|id| outline.kind(id)) else {
+        let Some(OutlineKind::Data(entry)) = outline.find(path)?.map(|id| outline.kind(id)) else {
             return Err(wrong());
         };
         let valid = self.stored_array_of(entry)?;
@@ -208,11 +185,7 @@ impl DudleyFile {
             missing_rules: vec![MissingRule::Below(DeclaredNumber::Int(1))],
         };
         let Some(Mask::Array(zeros)) = physical(&valid, &[zeros])?.mask().cloned() else { return Err(wrong()) };
-        let dims = find(DIMS_ATTRIBUTE).map(read_value);
-        let samples = match &dims {
-            Some(Attribute::List(dims)) => dims.iter().position(|dim| matches!(dim, LayoutLiteral::Text(dim) if dim == "sample")),
-            _ => None,
-        };
+        let samples = self.layout().declared_dims(item).and_then(|dims| dims.iter().position(|dim| dim == "sample"));
         let (mut shape, mut strides) = (zeros.shape().to_vec(), zeros.strides().to_vec());
         if let Some(at) = samples.filter(|at| shape.len() + 1 == array.shape().len() && *at <= shape.len()) {
             // The mask of a pixel is that of each of its samples.
@@ -231,7 +204,7 @@ impl DudleyFile {
     /// Returns `true` if the attributes of an entry name a mask page.
     #[doc(hidden)]
     pub fn has_mask_page(&self, entry: &LayoutEntry) -> bool {
-        self.layout().attributes(entry.item).any(|(name, _)| name == VALID_ATTRIBUTE)
+        self.layout().mask_path(entry.item).is_ok_and(|path| path.is_some())
     }
 }
 
@@ -246,11 +219,6 @@ const CF_ATTRIBUTES: &[&str] = &[
     "valid_max",
     "_Unsigned",
     "GDAL_NODATA",
-    FLOAT32_ATTRIBUTE,
-    INTEGERS_ATTRIBUTE,
-    FACTORS_ATTRIBUTE,
-    FILL_ATTRIBUTE,
-    VALID_ATTRIBUTE,
 ];
 
 /// Returns `true` if an attribute defines the meaning of elements.
@@ -258,38 +226,25 @@ fn is_applied(name: &str) -> bool {
     CF_ATTRIBUTES.contains(&name)
 }
 
-/// Returns the names of the attributes that physical elements of a datatype follow. An attribute whose value means nothing for these
-/// elements is not among them.
-fn applied_names<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, stored: &Datatype) -> Vec<&'a str> {
-    let said: Vec<(&str, Attribute)> =
-        attributes.filter(|(name, _)| is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
-    let said = AttributeValues(said);
-    let has_mask_page = said.0.iter().any(|(name, _)| *name == VALID_ATTRIBUTE);
+/// Returns the names of the attributes and properties that physical elements of a datatype follow. An attribute whose value means
+/// nothing for these elements is not among them.
+fn applied_names<'a>(said: &AttributeValues<'a>, stored: &Datatype) -> Vec<&'a str> {
     let is_followed = |name: &str| match name {
         "valid_range" => said.missing_values(name, stored, None).is_some_and(|limits| limits.len() == 2),
         "_FillValue" | "missing_value" | "valid_min" | "valid_max" => said.missing_values(name, stored, None).is_some(),
         "scale_factor" | "add_offset" => said.parse_factor("scale_factor").is_ok() && said.parse_factor("add_offset").is_ok(),
         "_Unsigned" => said.is_unsigned() && stored.is_signed(),
-        "GDAL_NODATA" => !has_mask_page && !said.numbers(name).is_empty(),
-        _ => true,
+        "GDAL_NODATA" => !said.has_mask_page && !said.numbers(name).is_empty(),
+        name => is_applied(name),
     };
-    said.0.iter().map(|(name, _)| *name).filter(|name| is_followed(name)).collect()
+    said.attributes.iter().map(|(name, _)| *name).filter(|name| is_followed(name)).chain(said.words.iter().copied()).collect()
 }
 
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
-fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<ValueDecoding> {
+fn value_decodings(said: &AttributeValues<'_>, datatype: &Datatype) -> Vec<ValueDecoding> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
-    let said: Vec<(&str, Attribute)> = attributes
-        .filter(|(name, _)| is_number && (is_applied(name) || is_attribute_type(name)))
-        .map(|(name, said)| (name, read_value(said)))
-        .collect();
-    if said.iter().all(|(name, _)| is_attribute_type(name)) {
+    if !is_number || said.is_empty() {
         return Vec::new();
-    }
-    let mut said = AttributeValues(said);
-    if said.0.iter().any(|(name, _)| *name == VALID_ATTRIBUTE) {
-        // A mask page counts in place of the number of no data, as GDAL has it.
-        said.0.retain(|(name, _)| *name != "GDAL_NODATA");
     }
     let is_turned = said.is_unsigned() && datatype.is_signed();
     let unsigned = if is_turned { Datatype::numeric('u', datatype.item_size()) } else { None };
@@ -305,18 +260,13 @@ fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)
 }
 
 /// Returns the declarations about the members of structs, one for each member; `None` if there are none.
-fn of_members<'a>(
-    mut attributes: impl Iterator<Item = (&'a str, &'a Attribute)>,
-    fields: &StructType,
-) -> Result<Option<Vec<ValueDecoding>>> {
-    let Some((_, Attribute::List(list))) = attributes.find(|(name, _)| *name == FILL_ATTRIBUTE) else { return Ok(None) };
-    let Attribute::List(list) = read_value(&Attribute::List(list.clone())) else { return Ok(None) };
+fn of_members(fill: Option<&LibraryFill>, fields: &StructType) -> Result<Option<Vec<ValueDecoding>>> {
+    let Some(LibraryFill::Members(members)) = fill else { return Ok(None) };
     let mut meanings = vec![ValueDecoding::IDENTITY; fields.fields().len()];
-    for pair in list.as_chunks::<2>().0 {
-        let [LayoutLiteral::Text(member), value] = pair else { continue };
-        let Some(missing) = parse_number(value).map(MissingRule::Equal) else { continue };
+    for (member, number) in members {
+        let missing = MissingRule::Equal(*number);
         let Some((at, missing)) = member_of(fields, member, missing)? else {
-            return Err(Error::malformed(format!("{FILL_ATTRIBUTE} names the member {member}, which the structs have not")));
+            return Err(Error::malformed(format!("a fill value is that of the member {member}, which the structs have not")));
         };
         if let Some(meaning) = meanings.get_mut(at) {
             meaning.missing_rules.push(missing);
@@ -354,11 +304,51 @@ fn member_of(fields: &StructType, path: &str, missing: MissingRule) -> Result<Op
     Ok(None)
 }
 
-struct AttributeValues<'a>(Vec<(&'a str, Attribute)>);
+/// The attributes and properties of an item that say what its elements mean.
+struct AttributeValues<'a> {
+    /// The attributes of the conventions, and the datatypes of attributes.
+    attributes: Vec<(&'a str, Attribute)>,
+    /// The names of the properties.
+    words: Vec<&'a str>,
+    library_fill: Option<&'a LibraryFill>,
+    has_mask_page: bool,
+    /// The attributes that are numbers of 32 bits, and integers of a datatype.
+    float32: &'a [String],
+    integers: &'a [(String, Datatype)],
+}
 
-impl AttributeValues<'_> {
+impl<'a> AttributeValues<'a> {
+    fn new(layout: &'a Layout, item: ItemId) -> Self {
+        let attributes = layout.plain_attributes(item).filter(|(name, _)| is_applied(name) || is_attribute_type(name));
+        let mut all = Self {
+            attributes: attributes.map(|(name, said)| (name, read_value(said))).collect(),
+            words: Vec::new(),
+            library_fill: None,
+            has_mask_page: false,
+            float32: &[],
+            integers: &[],
+        };
+        for field in layout.storage_fields(item) {
+            match field {
+                StorageField::LibraryFill(fill) => all.library_fill = Some(fill),
+                StorageField::MaskPath(_) => all.has_mask_page = true,
+                StorageField::Float32Attributes(names) => all.float32 = names,
+                StorageField::IntegerAttributes(pairs) => all.integers = pairs,
+                StorageField::SampleFactors(_) => {}
+                _ => continue,
+            }
+            all.words.push(field.word());
+        }
+        all
+    }
+
+    /// Returns `true` if nothing says what elements mean.
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.attributes.iter().all(|(name, _)| is_attribute_type(name))
+    }
+
     fn find_literals(&self, name: &str) -> &[LayoutLiteral] {
-        match self.0.iter().rev().find(|(known, _)| *known == name) {
+        match self.attributes.iter().rev().find(|(known, _)| *known == name) {
             Some((_, Attribute::Value(value))) => std::slice::from_ref(value),
             Some((_, Attribute::List(list))) => list,
             _ => &[],
@@ -395,7 +385,7 @@ impl AttributeValues<'_> {
 
     /// The datatype of a factor in the file.
     fn type_of(&self, name: &str, factor: DeclaredNumber) -> Datatype {
-        let typed = self.0.iter().map(|(name, said)| (*name, said));
+        let typed = self.attributes.iter().map(|(name, said)| (*name, said));
         if let Some(stated) = stated_attribute_type(typed, name) {
             match factor {
                 DeclaredNumber::Int(_) if stated.is_integer() => return stated,
@@ -403,15 +393,10 @@ impl AttributeValues<'_> {
                 _ => {}
             }
         }
-        let is = |literal: &LayoutLiteral| matches!(literal, LayoutLiteral::Text(text) if text == name);
-        let integers = self.find_literals(INTEGERS_ATTRIBUTE).as_chunks::<2>().0;
-        let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {
-            LayoutLiteral::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
-            _ => None,
-        });
+        let integer = self.integers.iter().find(|(known, _)| known == name).map(|(_, typed)| typed.clone());
         match factor {
             DeclaredNumber::Int(_) => integer.unwrap_or(Datatype::Int64),
-            DeclaredNumber::Float(_) if self.find_literals(FLOAT32_ATTRIBUTE).iter().any(is) => Datatype::Float32,
+            DeclaredNumber::Float(_) if self.float32.iter().any(|known| known == name) => Datatype::Float32,
             DeclaredNumber::Float(_) => Datatype::Float64,
         }
     }
@@ -456,9 +441,13 @@ impl AttributeValues<'_> {
     /// read as unsigned never have it.
     fn missing_rules(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<MissingRule> {
         let marks = |name: &str| self.missing_values(name, stored, unsigned);
-        let unset = || if unsigned.is_none() { self.numbers(FILL_ATTRIBUTE) } else { Vec::new() };
-        let equal =
-            [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), self.numbers("GDAL_NODATA")];
+        let unset = || match self.library_fill {
+            Some(LibraryFill::Numbers(numbers)) if unsigned.is_none() => numbers.clone(),
+            _ => Vec::new(),
+        };
+        // A mask page counts in place of the number of no data, as GDAL has it.
+        let no_data = if self.has_mask_page { Vec::new() } else { self.numbers("GDAL_NODATA") };
+        let equal = [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), no_data];
         let mut missing: Vec<MissingRule> = Vec::new();
         for number in equal.into_iter().flatten() {
             if !missing.contains(&MissingRule::Equal(number)) {

@@ -4,7 +4,7 @@
 //! row-major order (one of length 0 if a chunk was never written), one item that is the only chunk, or
 //! the table that says in the file itself where the chunks are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::chunk_table::{CachedIndex, ChunkLocation, ChunkTable, Places, TableColumn};
@@ -22,8 +22,7 @@ use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, ChunkIndex, GridAttributes, ItemId, ItemKind, Layout, LayoutEntry, OFFSETS_ATTRIBUTE, StoredChunk,
-    StreamEntryKind, TypeAndDims,
+    ChunkIndex, GridAttributes, ItemId, ItemKind, Layout, LayoutEntry, StoredChunk, StreamEntryKind, TypeAndDims,
 };
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -39,8 +38,6 @@ pub struct ChunkedArray {
     places: Places,
     count: u64,
     filters: FilterPipeline,
-    /// The filters as they are written.
-    attributes: String,
     /// Bytes that go before those of each chunk.
     header_bytes: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
@@ -69,7 +66,7 @@ pub struct ChunkChecksums {
 /// Grids while the items of a file are gone through, by the paths of the items that are annotated.
 #[derive(Default)]
 pub(super) struct GridCollector {
-    specs: HashMap<ItemId, HashMap<String, Attribute>>,
+    items: HashSet<ItemId>,
     found: Vec<(String, ItemId, Vec<LayoutEntry>)>,
     spec_by_item: HashMap<String, usize>,
 }
@@ -77,24 +74,23 @@ pub(super) struct GridCollector {
 impl GridCollector {
     /// The annotated items of a layout.
     pub(super) fn new(layout: &Layout) -> Self {
-        let mut specs = HashMap::new();
+        let mut items = HashSet::new();
         if layout.may_have_grids() {
-            let items = (0..layout.item_count()).filter_map(|at| layout.item_at(at));
-            specs.extend(items.filter_map(|item| Some((item, layout.grid_attributes(item)?))));
+            items.extend((0..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|item| layout.is_grid(*item)));
         }
-        Self { specs, ..Self::default() }
+        Self { items, ..Self::default() }
     }
 
     /// The path of the grid that an entry is a part of, and whether it is the first.
     pub(super) fn claim_entry(&mut self, entry: &LayoutEntry, layout: &Layout) -> Option<(String, bool)> {
         let parent = layout.parent(entry.item);
         let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), ItemKind::Dict | ItemKind::List));
-        if self.specs.is_empty() || entry.kind != StreamEntryKind::Data || in_struct {
+        if self.items.is_empty() || entry.kind != StreamEntryKind::Data || in_struct {
             return None;
         }
         let (item, path) = match parent {
-            _ if self.specs.contains_key(&entry.item) => (entry.item, entry.path.as_str()),
-            Some(list) if self.specs.contains_key(&list) => (list, entry.path.rsplit_once('[')?.0),
+            _ if self.items.contains(&entry.item) => (entry.item, entry.path.as_str()),
+            Some(list) if self.items.contains(&list) => (list, entry.path.rsplit_once('[')?.0),
             _ => return None,
         };
         let known = self.spec_by_item.get(path).copied();
@@ -122,22 +118,22 @@ impl GridCollector {
         let mut types = HashMap::new();
         let mut all = Vec::with_capacity(self.found.len());
         for (path, item, entries) in self.found {
-            let (Some(said), Some(first)) = (self.specs.get(&item), entries.first()) else { continue };
+            let Some(first) = entries.first() else { continue };
             let mut whole = LayoutEntry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
             let index = layout.indexed_array(item).map(|array| &array.index);
-            let spec = GridSpec { attributes: said, item_paths: find, len, index };
-            let grid = spec.build_grid(&mut whole, &entries, base, &mut types, limits);
+            let spec = GridSpec { item_paths: find, len, index };
+            let grid = GridAttributes::from_layout(layout, item)
+                .and_then(|stated| spec.build_grid(&stated, &mut whole, &entries, base, &mut types, limits));
             all.push((whole, grid));
         }
         Ok(all)
     }
 }
 
-/// The attributes of a grid.
+/// The file in which a grid is.
 struct GridSpec<'s> {
-    attributes: &'s HashMap<String, Attribute>,
     item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
@@ -148,20 +144,21 @@ struct GridSpec<'s> {
 impl GridSpec<'_> {
     fn build_grid(
         &self,
+        stated: &GridAttributes<'_>,
         whole: &mut LayoutEntry,
         entries: &[LayoutEntry],
         base: u64,
         types: &mut HashMap<String, TypeAndDims>,
         limits: &Limits,
     ) -> Result<ChunkedArray> {
-        let stated = GridAttributes::parse(self.attributes)?;
         let (mut shape, mut chunk) = (stated.shape.clone(), stated.chunk.clone());
         whole.shape.clone_from(&shape);
-        if let Some(text) = stated.element_type {
-            if !types.contains_key(text) {
-                types.insert(text.to_owned(), GridAttributes::resolve_type(text, limits)?);
+        if let Some(typed) = stated.element_type {
+            let key = typed.to_string();
+            if !types.contains_key(&key) {
+                types.insert(key.clone(), typed.resolve(limits)?);
             }
-            if let Some((typed, dims, spelled)) = types.get(text) {
+            if let Some((typed, dims, spelled)) = types.get(&key) {
                 whole.resolved_type = typed.clone();
                 whole.datatype.clone_from(spelled);
                 shape.extend(dims);
@@ -175,15 +172,18 @@ impl GridSpec<'_> {
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }
-        let strings = match &stated.parts {
-            Some((parts, filters)) => Some(Arc::new(GridStrings::from_attribute(parts, filters, datatype.item_size())?)),
+        let strings = match stated.parts {
+            Some(parts) => {
+                let size = datatype.item_size();
+                Some(Arc::new(GridStrings::new(parts, stated.part_filters, stated.references, size)?))
+            }
             None => None,
         };
         // Structs whose parts are decoded have the fill value as it is stored.
         let parts = strings.as_ref().filter(|_| datatype.as_struct().is_some());
         let stored_size = parts.map_or(to_usize(datatype.item_size())?, |parts| parts.element_size());
         let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: stated.trims_edges };
-        let places = self.chunk_locations(&stated, entries, &cut, base, limits)?;
+        let places = self.chunk_locations(stated, entries, &cut, base, limits)?;
         Ok(ChunkedArray {
             fill_value: stated.fill_bytes(&datatype, order, stored_size)?,
             datatype,
@@ -191,16 +191,15 @@ impl GridSpec<'_> {
             count: cut.counts().iter().fold(1, |n: u64, count| n.saturating_mul(*count)),
             chunking: cut,
             places,
-            filters: FilterPipeline::parse(stated.filters)?,
-            attributes: stated.filters.to_owned(),
+            filters: FilterPipeline::from_steps(stated.filters),
             is_column_major: stated.is_column_major,
             axes: own,
             slabs: match stated.sources {
-                Some((paths, numbers)) => VirtualSource::parse_spans(paths, &numbers, own)?,
+                Some(paths) => VirtualSource::parse_spans(paths, stated.slabs, own)?,
                 None => Vec::new(),
             },
-            header_bytes: Arc::new(stated.header_bytes),
-            mask: Arc::new(stated.masks),
+            header_bytes: Arc::new(stated.header_bytes.to_vec()),
+            mask: Arc::new(stated.masks.to_vec()),
             strings,
         })
     }
@@ -220,7 +219,9 @@ impl GridSpec<'_> {
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
         if let Some(table) = &stated.table {
             let [own] = entries else {
-                return Err(Error::malformed(format!("{OFFSETS_ATTRIBUTE} on a list of items, expected one that is a table")));
+                return Err(Error::malformed(
+                    "the byte offsets of chunks are those of a list of items, expected one that is a table",
+                ));
             };
             let column = |said: &str| TableColumn::column_for(said, own, self.item_paths, base);
             return Ok(Places::Table(Box::new(ChunkTable {
@@ -460,7 +461,9 @@ impl ChunkedArray {
     }
 
     /// The filters of its chunks, as they are written; None without.
-    pub fn filters(&self) -> Option<&str> {
-        Some(self.attributes.as_str()).filter(|words| !words.is_empty())
+    pub fn filters(&self) -> Option<String> {
+        let steps = self.filters.to_coding_steps();
+        let words: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        Some(words.join(" ")).filter(|words| !words.is_empty())
     }
 }

@@ -8,7 +8,7 @@ use super::dudley_file::DudleyFile;
 use crate::array::{Array, Datatype, StringEncoding, StructType, ValueDecoding, ValueTransform, physical};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ENDS_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, read_value};
+use crate::layout::{Attribute, ItemId, LayoutEntry, LayoutLiteral, read_value};
 
 /// The name of the attribute of netCDF that declares the encoding of strings.
 #[doc(hidden)]
@@ -28,13 +28,8 @@ impl DudleyFile {
     /// Does the same for the array of an item.
     pub(super) fn decode_declared(&self, item: ItemId, array: Array) -> Result<Array> {
         if let (Datatype::Struct(fields), true) = (array.datatype(), self.is_foreign()) {
-            let declared = self.layout().attributes(item).find(|(name, _)| *name == ENDS_ATTRIBUTE);
-            let Some(Attribute::List(starts)) = declared.map(|(_, said)| read_value(said)) else { return Ok(array) };
-            let starts = starts.iter().filter_map(|start| match start {
-                LayoutLiteral::Integer(start) => u64::try_from(*start).ok(),
-                _ => None,
-            });
-            let (starts, mut places) = (starts.collect(), Vec::new());
+            let Some(starts) = self.layout().string_starts(item) else { return Ok(array) };
+            let (starts, mut places) = (starts.iter().copied().collect(), Vec::new());
             string_places(fields, 0, 0, &starts, &mut places)?;
             let transform = ValueTransform::StringEnds(places);
             return physical(&array, &[ValueDecoding { transform, missing_rules: Vec::new() }]);
@@ -43,7 +38,7 @@ impl DudleyFile {
         if !self.is_foreign() || !matches!(array.datatype(), Datatype::Ascii(_)) || array.is_padded() {
             return Ok(array);
         }
-        let declared = self.layout().attributes(item).find(|(name, _)| *name == ENCODING_ATTRIBUTE);
+        let declared = self.layout().plain_attributes(item).find(|(name, _)| *name == ENCODING_ATTRIBUTE);
         let Some(Attribute::Value(LayoutLiteral::Text(name))) = declared.map(|(_, said)| read_value(said)) else {
             return Ok(array);
         };

@@ -8,7 +8,7 @@
 
 use crate::array::{Array, SmallFloat};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, COLUMN_ATTRIBUTE, ItemId, Layout, LayoutLiteral};
+use crate::layout::{Attribute, ItemId, Layout, LayoutLiteral};
 
 /// The words that name a datatype of another format.
 const FOREIGN_DTYPE_ATTRIBUTES: &[&str] = &["safetensors_dtype", "hdf5_type"];
@@ -35,7 +35,7 @@ pub fn widen_small_floats<'a>(array: Array, attributes: impl IntoIterator<Item =
 pub(super) fn apply_attributes(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
     let Some(name) = layout.column(item) else { return Ok(array) };
     if array.datatype().as_struct().is_none() {
-        return Err(Error::malformed(format!("{COLUMN_ATTRIBUTE}={name:?}, but the item is not an array of structs")));
+        return Err(Error::malformed(format!("the item is the member {name:?} of structs, but not an array of structs")));
     }
-    array.field(name).map_err(|e| e.context(COLUMN_ATTRIBUTE))
+    array.field(name).map_err(|e| e.context("the member that the item is"))
 }

@@ -83,7 +83,7 @@ fn find_misspelt_attributes(layout: &Layout) -> Vec<String> {
     let mut found = Vec::new();
     for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
         // An array in chunks is refused for an unknown word.
-        let is_grid = layout.grid_attributes(item).is_some();
+        let is_grid = layout.is_grid(item);
         for (name, _) in layout.attributes(item) {
             let is_expectation = matches!(name, EXPECT_VALUE | EXPECT_RANGE);
             let expected = || nearest(name, [EXPECT_VALUE, EXPECT_RANGE]).filter(|_| !is_expectation).map(Some);

@@ -4,13 +4,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use crate::bytes::{SourceRef, read_vec, to_usize};
+use crate::bytes::{CodingStep, SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::codec::global_heap::{self, Objects, uint};
 use crate::error::{Error, Result};
-use crate::layout::PARTS_ATTRIBUTE;
+use crate::layout::{ElementParts, PartKind};
 use crate::limits::Limits;
-use crate::percent::strictly_decoded;
 use crate::threads::lock;
 
 /// The description of elements with strings, as the attribute of parts has it.
@@ -41,60 +40,35 @@ struct PartMove {
     len: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum PartKind {
-    /// The bytes are copied unchanged.
-    Bytes,
-    /// A string in a heap: the bytes say where.
-    Heap,
-    /// A string up to a NUL.
-    NulTerminated,
-    /// A string before spaces.
-    SpacePadded,
-    /// Numbers that one of the filters decodes.
-    Numbers(usize),
-}
-
 impl GridStrings {
-    /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
-    /// numbers, which references and their paths may follow.
+    /// The parts of elements of `size` bytes after reading. The filters of parts precede those of references.
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
-    pub(super) fn from_attribute(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
-        let wrong = || Error::malformed(format!("{PARTS_ATTRIBUTE} does not fit the elements"));
-        let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
-        let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
-        let (addresses, lengths) = (to_usize(*addresses)?, to_usize(*lengths)?);
-        let (words, references) = words.split_once('|').unwrap_or((words, ""));
-        let references =
-            references.split_whitespace().map(|entry| parse_reference(entry).ok_or_else(wrong)).collect::<Result<_>>()?;
-        let filters = FilterPipeline::parse(words)?.split_filters();
+    pub(super) fn new(parts: &ElementParts, filters: &[CodingStep], references: &[(Vec<u8>, String)], size: u64) -> Result<Self> {
+        let wrong = || Error::malformed("the parts of the elements of an array do not fit the elements");
+        let (stored, read) = (to_usize(parts.stored_size)?, to_usize(size)?);
+        let (addresses, lengths) = (to_usize(parts.address_size)?, to_usize(parts.length_size)?);
+        let references = references.iter().map(|(key, path)| (key.clone(), path.clone().into_bytes())).collect();
+        let filters = FilterPipeline::from_steps(filters).split_filters();
         if filters.iter().filter_map(FilterPipeline::as_references).any(|(stored, read)| stored == 0 || read == 0) {
             return Err(wrong());
         }
-        let (moves, []) = moves.as_chunks::<4>() else { return Err(wrong()) };
         if stored == 0 || !(2..=8).contains(&addresses) || !(2..=8).contains(&lengths) {
             return Err(wrong());
         }
-        let moves = moves.iter().map(|[kind, from, to, len]| {
-            let kind = match kind {
-                0 => PartKind::Bytes,
-                1 => PartKind::Heap,
-                2 => PartKind::NulTerminated,
-                3 => PartKind::SpacePadded,
-                other => PartKind::Numbers(to_usize(other - 4)?),
-            };
-            let (from, to, len) = (to_usize(*from)?, to_usize(*to)?, to_usize(*len)?);
-            let taken = match kind {
+        let moves = parts.moves.iter().map(|part| {
+            let (from, to, len) = (to_usize(part.from)?, to_usize(part.to)?, to_usize(part.len)?);
+            let taken = match part.kind {
                 PartKind::Heap => 8 + addresses,
-                PartKind::Numbers(at) => {
-                    let stored = filters.get(at).and_then(|filter| filter.stored_size(len as u64));
+                PartKind::Filter(at) => {
+                    let stored = filters.get(to_usize(at)?).and_then(|filter| filter.stored_size(part.len));
                     to_usize(stored.ok_or_else(wrong)?)?
                 }
                 _ => len,
             };
             let fits = |at: usize, len: usize, most: usize| at.checked_add(len).is_some_and(|end| end <= most);
+            let kind = part.kind;
             if fits(from, taken, stored) && fits(to, len, read) { Ok(PartMove { kind, from, to, len }) } else { Err(wrong()) }
         });
         let moves = moves.collect::<Result<_>>()?;
@@ -103,7 +77,7 @@ impl GridStrings {
             decoded_size: read,
             addresses,
             lengths,
-            base: *base,
+            base: parts.base,
             parts: moves,
             numbers: filters,
             references,
@@ -139,14 +113,14 @@ impl GridStrings {
                 let into = to.get_mut(step.to..).and_then(|to| to.get_mut(..step.len)).unwrap_or_default();
                 match step.kind {
                     PartKind::Heap => copy_truncated(&self.read_string(found, into.len() as u64, source, limits)?, into),
-                    PartKind::Numbers(_) => {}
+                    PartKind::Filter(_) => {}
                     kind => copy_truncated(trim_padding(kind, found.get(..step.len).unwrap_or(found)), into),
                 }
             }
         }
         for step in &self.parts {
-            let PartKind::Numbers(at) = step.kind else { continue };
-            self.decode_element_part(*step, at, bytes, &mut out, limits)?;
+            let PartKind::Filter(at) = step.kind else { continue };
+            self.decode_element_part(*step, to_usize(at)?, bytes, &mut out, limits)?;
         }
         Ok(out)
     }
@@ -209,14 +183,6 @@ impl GridStrings {
     }
 }
 
-/// Reads the digits of a reference and its path: `f814000000000000=/run/hits`.
-fn parse_reference(entry: &str) -> Option<(Vec<u8>, Vec<u8>)> {
-    let (digits, path) = entry.split_once('=')?;
-    let pair = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let key = (0..digits.len()).step_by(2).map(pair).collect::<Option<_>>()?;
-    Some((key, strictly_decoded(path)?.into_bytes()))
-}
-
 /// Puts as many bytes as fit.
 fn copy_truncated(from: &[u8], to: &mut [u8]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
@@ -227,7 +193,7 @@ fn trim_padding(kind: PartKind, bytes: &[u8]) -> &[u8] {
     let end = match kind {
         PartKind::NulTerminated => bytes.iter().position(|byte| *byte == 0),
         PartKind::SpacePadded => Some(bytes.iter().rposition(|byte| !matches!(byte, b' ' | 0)).map_or(0, |last| last + 1)),
-        PartKind::Bytes | PartKind::Heap | PartKind::Numbers(_) => None,
+        PartKind::Bytes | PartKind::Heap | PartKind::Filter(_) => None,
     };
     bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(bytes)
 }
@@ -236,31 +202,39 @@ fn trim_padding(kind: PartKind, bytes: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
     use crate::bytes::MemorySource;
+    use crate::layout::{Attribute, LayoutLiteral, StorageField};
+
+    /// The parts that a layout spells with these numbers, and these filters and references.
+    fn made(numbers: &[u64], words: &str, size: u64) -> Result<GridStrings> {
+        let numbers = numbers.iter().map(|number| LayoutLiteral::Integer(*number as i64)).collect();
+        let words = Attribute::Value(LayoutLiteral::Text(words.to_owned()));
+        let parts = StorageField::from_attribute("grid_strings", &Attribute::List(numbers))?;
+        let filters = StorageField::from_attribute("grid_numbers", &words)?;
+        let (Some(StorageField::Parts(parts)), Some(StorageField::PartFilters(filters, references))) = (parts, filters) else {
+            return Err(Error::malformed("no parts"));
+        };
+        GridStrings::new(&parts, &filters, &references, size)
+    }
 
     #[test]
     fn strings_are_read_without_what_pads_them() {
         let source: SourceRef = Arc::new(MemorySource::new(Vec::new(), "x"));
         let read = |numbers: &[u64], bytes: &[u8], size| {
-            GridStrings::from_attribute(numbers, "whole(3,0,24,1,0)", size)?.decode_elements(
-                bytes,
-                size,
-                &source,
-                &Limits::default(),
-            )
+            made(numbers, "whole(3,0,24,1,0)", size)?.decode_elements(bytes, size, &source, &Limits::default())
         };
         assert_eq!(read(&[4, 8, 8, 0, 2, 0, 0, 4], b"a\0bc", 4).unwrap(), b"a\0\0\0");
         assert_eq!(read(&[4, 8, 8, 0, 3, 0, 0, 4], b"a b ", 4).unwrap(), b"a b\0");
         assert_eq!(read(&[4, 8, 8, 0, 0, 2, 0, 2, 0, 0, 2, 2], b"abcd", 4).unwrap(), b"cdab");
         assert_eq!(read(&[16, 8, 8, 0, 1, 0, 0, 2], &[0; 16], 2).unwrap(), [0, 0]);
-        let numbers = GridStrings::from_attribute(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
+        let numbers = made(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
         let two = numbers.decode_elements(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
         assert_eq!(two, [-2i64, 2].map(i64::to_le_bytes).concat());
         let words = "references(2,3) references(1,3) | 0102=/a 09=/b%20c";
-        let paths = GridStrings::from_attribute(&[3, 8, 8, 0, 4, 0, 0, 3, 5, 2, 3, 3], words, 6).unwrap();
+        let paths = made(&[3, 8, 8, 0, 4, 0, 0, 3, 5, 2, 3, 3], words, 6).unwrap();
         let two = paths.decode_elements(&[1, 2, 9, 0, 0, 7], 12, &source, &Limits::default()).unwrap();
         assert_eq!(two, b"/a\0/b \0\0\0\0\0\0");
         for words in ["references(0,3)", "references(2,0)", "references(2)", "references(2,3) | 1=/a", "references(2,3) | 01"] {
-            assert!(GridStrings::from_attribute(&[2, 8, 8, 0, 4, 0, 0, 3], words, 3).is_err(), "{words}");
+            assert!(made(&[2, 8, 8, 0, 4, 0, 0, 3], words, 3).is_err(), "{words}");
         }
         for wrong in [
             &[4, 8, 8, 0, 0, 2, 0, 4][..],

@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::array::element_count;
 use crate::bytes::{Access, PieceDecoding, Source, SourceBacking, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
-use crate::layout::{SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,8 +29,8 @@ impl VirtualSource {
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
-    pub(super) fn parse_spans(paths: Vec<String>, numbers: &[u64], rank: usize) -> Result<Vec<Self>> {
-        let wrong = || Error::malformed(format!("{SLABS_ATTRIBUTE} does not fit {SOURCES_ATTRIBUTE}"));
+    pub(super) fn parse_spans(paths: &[String], numbers: &[u64], rank: usize) -> Result<Vec<Self>> {
+        let wrong = || Error::malformed("the selected elements of an array do not fit the arrays of which it is made");
         let mut rest = numbers;
         let mut take = |count: usize| -> Result<&[u64]> {
             let (now, later) = rest.split_at_checked(count).ok_or_else(wrong)?;
@@ -47,7 +46,7 @@ impl VirtualSource {
         for path in paths {
             let to = spans(take(rank.saturating_mul(4))?);
             let axes = to_usize(take(1)?.first().copied().unwrap_or(0))?;
-            slabs.push(Self { path, to, from: spans(take(axes.saturating_mul(4))?) });
+            slabs.push(Self { path: path.clone(), to, from: spans(take(axes.saturating_mul(4))?) });
         }
         if rest.is_empty() { Ok(slabs) } else { Err(wrong()) }
     }
@@ -64,7 +63,7 @@ struct ElementSelection {
 impl ElementSelection {
     /// The elements of an array of a shape, with as few axes as can be.
     fn new(spans: &[Hyperslab1D], shape: &[u64]) -> Result<Self> {
-        let wrong = || Error::malformed(format!("{SLABS_ATTRIBUTE} selects elements that an array does not have"));
+        let wrong = || Error::malformed("an array is made of elements that another array does not have");
         if spans.len() != shape.len() {
             return Err(wrong());
         }
@@ -376,7 +375,7 @@ mod tests {
     fn source_elements_are_copied_and_rest_is_filled() {
         let source: SourceRef = Arc::new(MemorySource::new((0u16..12).flat_map(u16::to_le_bytes).collect(), "x"));
         let numbers = [0, 1, 1, 1, 0, 2, 3, 1, 2, 1, 1, 1, 1, 1, 1, 1, 3];
-        let slabs = VirtualSource::parse_spans(vec!["/a".to_owned()], &numbers, 2).unwrap();
+        let slabs = VirtualSource::parse_spans(&["/a".to_owned()], &numbers, 2).unwrap();
         let mut mapped = VirtualArraySource::new("x", &[2, 5], vec![0xff, 1]).unwrap();
         mapped.push(&slabs[0], &[2, 5], Arc::clone(&source), (0, &[3, 4])).unwrap();
         let bytes = read_vec(&mapped, 0, 20, &Limits::default()).unwrap();
@@ -388,8 +387,8 @@ mod tests {
         assert_eq!((mapped.stored_ranges(0..10).unwrap(), mapped.stored_ranges(10..20).unwrap()), (vec![10..16], vec![]));
         assert!(mapped.push(&slabs[0], &[2, 5], source, (0, &[3, 3])).is_err());
         assert!(
-            VirtualSource::parse_spans(vec![String::new()], &numbers[..16], 2).is_err()
-                && VirtualSource::parse_spans(Vec::new(), &[1], 2).is_err()
+            VirtualSource::parse_spans(&[String::new()], &numbers[..16], 2).is_err()
+                && VirtualSource::parse_spans(&[], &[1], 2).is_err()
         );
     }
 }

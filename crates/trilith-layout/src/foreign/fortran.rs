@@ -6,7 +6,7 @@
 use super::recognize::{RecordMarkers, Subrecord, subrecords};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
-use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
+use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, StorageField, TypeSpec};
 use crate::limits::Limits;
 
 /// The layout of a file of records.
@@ -24,8 +24,8 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
             all.push(std::mem::take(&mut record));
         }
     }
-    let mut text = LayoutBuilder::new("a file of unformatted Fortran records", limits);
-    text.write_comment_lines("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
+    let mut builder = LayoutBuilder::new("a file of unformatted Fortran records", limits);
+    builder.write_comment_lines("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
             let (length, width, end) = (marks.layout_type(), marks.width, marks.width + first.len);
@@ -35,13 +35,13 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
                 ItemSpec::bytes(first.len).with_offset(width).into_member("data"),
                 length(end).into_member("end"),
             ];
-            text.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).with_offset(0))?;
-            text.write_column("data")?;
+            builder.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).with_offset(0))?;
+            builder.write_field(StorageField::Column("data".to_owned()))?;
         }
-        _ => text.raw_list("records", all.iter().map(|record| record_element(record)))?,
+        _ => builder.raw_list("records", all.iter().map(|record| record_element(record)))?,
     }
-    text.write_attribute("fortran_markers", marks.layout_type())?;
-    Ok(text.finish())
+    builder.write_attribute("fortran_markers", marks.layout_type())?;
+    Ok(builder.finish())
 }
 
 /// A record as an item of a list; one of several pieces is a list of them.

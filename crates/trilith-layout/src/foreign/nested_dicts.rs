@@ -15,15 +15,15 @@ type ItemWriter<'w, T> = &'w mut dyn FnMut(&mut LayoutBuilder, &str, &T) -> Resu
 ///
 /// # Errors
 /// Returns the errors of `write`, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if groups nest too deep.
-pub(super) fn write_groups<T>(items: &[PathItem<'_, T>], text: &mut LayoutBuilder, write: ItemWriter<'_, T>) -> Result<()> {
-    write_group_level(&items.iter().collect::<Vec<_>>(), 0, text, write)
+pub(super) fn write_groups<T>(items: &[PathItem<'_, T>], builder: &mut LayoutBuilder, write: ItemWriter<'_, T>) -> Result<()> {
+    write_group_level(&items.iter().collect::<Vec<_>>(), 0, builder, write)
 }
 
 /// The items of one group; as deep as a layout may nest.
 fn write_group_level<T>(
     items: &[&PathItem<'_, T>],
     depth: usize,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
     write: ItemWriter<'_, T>,
 ) -> Result<()> {
     let mut groups: HashMap<&str, Vec<&PathItem<'_, T>>> = HashMap::new();
@@ -34,14 +34,14 @@ fn write_group_level<T>(
     }
     for item in items {
         match item.0.get(depth..).unwrap_or(&[]) {
-            [] => write(text, "", &item.1)?,
-            [name] => write(text, name, &item.1)?,
+            [] => write(builder, "", &item.1)?,
+            [name] => write(builder, name, &item.1)?,
             [name, ..] => {
                 // The first of a group writes all of it.
                 if let Some(group) = groups.remove(name) {
-                    text.open_dict(name)?;
-                    write_group_level(&group, depth + 1, text, write)?;
-                    text.close_dict();
+                    builder.open_dict(name)?;
+                    write_group_level(&group, depth + 1, builder, write)?;
+                    builder.close_dict();
                 }
             }
         }

@@ -12,7 +12,8 @@ use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
 use crate::layout::{
-    Attribute, AttributeType, Layout, LayoutBuilder, LayoutLiteral, NoteValue, TypeSpec, integer_literal, primitive_of,
+    Attribute, AttributeType, Layout, LayoutBuilder, LayoutLiteral, NoteValue, StorageField, TypeSpec, integer_literal,
+    primitive_of,
 };
 use crate::limits::Limits;
 
@@ -101,12 +102,12 @@ struct RecordLayout {
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let cdf = CdfParser::new(source, limits)?.read_header()?;
     let records = cdf.all_records(source.len())?;
-    let mut text = LayoutBuilder::new("a netCDF-3 file", limits);
+    let mut builder = LayoutBuilder::new("a netCDF-3 file", limits);
     for dimension in &cdf.dimensions {
         let length = if dimension.length == 0 { format!("{}, of records", records.count) } else { dimension.length.to_string() };
-        text.write_comment_lines(&format!("dimension {} = {length}", dimension.name))?;
+        builder.write_comment_lines(&format!("dimension {} = {length}", dimension.name))?;
     }
-    write_attributes(&cdf.attributes, None, &mut text)?;
+    write_attributes(&cdf.attributes, None, &mut builder)?;
     let mut coordinates: HashSet<(&str, usize)> = HashSet::new();
     for variable in &cdf.variables {
         coordinates.extend(variable.dimensions.iter().map(|number| (variable.name.as_str(), *number)));
@@ -114,13 +115,13 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     for (number, dimension) in cdf.dimensions.iter().enumerate() {
         if !coordinates.contains(&(dimension.name.as_str(), number)) {
             let length = if dimension.length == 0 { records.count } else { dimension.length };
-            text.write_parameter(&dimension.name, length)?;
+            builder.write_parameter(&dimension.name, length)?;
         }
     }
     for variable in &cdf.variables {
-        cdf.declare_variable(variable, &records, &mut text).with_context(|| format!("variable {}", variable.name))?;
+        cdf.declare_variable(variable, &records, &mut builder).with_context(|| format!("variable {}", variable.name))?;
     }
-    Ok(text.finish())
+    Ok(builder.finish())
 }
 
 impl CdfHeader {
@@ -184,7 +185,7 @@ impl CdfHeader {
         Ok(RecordLayout { count: self.records.unwrap_or_else(counted), stride, begin, is_unpadded: is_alone })
     }
 
-    fn declare_variable(&self, variable: &Variable, records: &RecordLayout, text: &mut LayoutBuilder) -> Result<()> {
+    fn declare_variable(&self, variable: &Variable, records: &RecordLayout, builder: &mut LayoutBuilder) -> Result<()> {
         let mut names: Vec<&str> = self.variable_dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
         let (is_record, typed) = (self.is_record(variable), layout_type(&variable.datatype)?);
         let (mut lengths, mut chars) = (self.slab_lengths(variable), None);
@@ -206,36 +207,36 @@ impl CdfHeader {
                     .push(TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(records.stride - 1).into_member("record"));
             }
             let whole = TypeSpec::Struct(members).with_shape(vec![records.count]).with_offset(records.begin);
-            text.write_item(&variable.name, &whole)?;
+            builder.write_item(&variable.name, &whole)?;
         } else {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.write_item(&variable.name, &typed.with_shape(lengths).with_offset(variable.offset))?;
+            builder.write_item(&variable.name, &typed.with_shape(lengths).with_offset(variable.offset))?;
         }
-        write_attributes(&variable.attributes, Some(&variable.datatype), text)?;
+        write_attributes(&variable.attributes, Some(&variable.datatype), builder)?;
         if is_record && !records.is_unpadded && records.count > 0 {
-            text.write_column("data")?;
+            builder.write_field(StorageField::Column("data".to_owned()))?;
         }
         if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
-            text.write_library_fill(fill)?;
+            builder.write_library_fill(fill)?;
         }
         if let Some(chars) = chars {
-            text.write_string_axis(chars)?;
+            builder.write_field(StorageField::StringAxis(chars.to_owned()))?;
         }
         if is_record {
-            text.write_unlimited_dims(names.iter().take(1).copied())?;
+            builder.write_unlimited_dims(names.iter().take(1).copied())?;
         }
-        if names.is_empty() { Ok(()) } else { text.write_dims(names) }
+        if names.is_empty() { Ok(()) } else { builder.write_dims(names) }
     }
 }
 
 /// Writes attributes, those of a variable with the datatype of its elements.
-fn write_attributes(attributes: &[CdfAttribute], elements: Option<&Datatype>, text: &mut LayoutBuilder) -> Result<()> {
+fn write_attributes(attributes: &[CdfAttribute], elements: Option<&Datatype>, builder: &mut LayoutBuilder) -> Result<()> {
     for CdfAttribute { name, value, datatype } in attributes {
-        text.file_attribute(name, NoteValue(value.clone()))?;
+        builder.file_attribute(name, NoteValue(value.clone()))?;
         if !datatype.is_text() {
-            text.write_attribute_types(elements, std::iter::once((name.as_str(), AttributeType::Number(datatype))))?;
+            builder.write_attribute_types(elements, std::iter::once((name.as_str(), AttributeType::Number(datatype))))?;
         }
     }
     Ok(())

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::struct_strings::{self, MemberTreatment};
-use crate::array::{Array, Byteorder, Datatype, PartialArray, UnsupportedDtype, UnsupportedKind};
-use crate::bytes::SourceRef;
+use crate::array::{Array, Byteorder, Datatype, DeclaredNumber, PartialArray, UnsupportedDtype, UnsupportedKind};
+use crate::bytes::{CodingStep, SourceRef};
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
+use crate::layout::{ElementParts, ItemSpec, Layout, LayoutBuilder, LayoutLiteral, LibraryFill, StorageField};
 use crate::limits::Limits;
 
 /// The duration that numpy calls `NaT`: a missing one.
@@ -16,9 +16,9 @@ const NAT: i64 = i64::MIN;
 /// The layout of a `.npy` file. An attribute states columns, since the language has rows alone.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let read = read_npy_header(source.clone(), limits)?;
-    let mut text = LayoutBuilder::new("a .npy file", limits);
-    declare_npy_array(&read, 0, "data", &mut text)?;
-    Ok(text.finish())
+    let mut builder = LayoutBuilder::new("a .npy file", limits);
+    declare_npy_array(&read, 0, "data", &mut builder)?;
+    Ok(builder.finish())
 }
 
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
@@ -32,28 +32,28 @@ pub(super) fn declare_npy_array(
     (array, missing, named): &PartialArray,
     start: u64,
     name: &str,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
 ) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
     let made = NpyMapping::from_array(array, named)?;
     let (outer, bytes) = split_opaque_axis(array, named);
-    if !made.filter.is_empty() || !made.strings.is_empty() {
+    if made.filter.is_some() || made.parts.is_some() {
         if array.is_empty() {
-            text.write_array(name, &made.datatype, Byteorder::Little, shape, offset)?;
+            builder.write_array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
-            text.write_item(name, &ItemSpec::bytes(array.nbytes_stored()).with_offset(offset))?;
-            made.write_grid(array, named, "", text)?;
+            builder.write_item(name, &ItemSpec::bytes(array.nbytes_stored()).with_offset(offset))?;
+            made.write_grid(array, named, [], builder)?;
         }
     } else if array.is_c_contiguous() {
-        text.write_array(name, array.datatype(), array.byteorder(), shape, offset)?;
+        builder.write_array(name, array.datatype(), array.byteorder(), shape, offset)?;
     } else {
         // The bytes are declared in rows, with the axes reversed; the attributes give the axes and their order.
         let turned: Vec<u64> = outer.iter().rev().chain(bytes).copied().collect();
-        text.write_array(name, array.datatype(), array.byteorder(), &turned, offset)?;
-        made.write_grid(array, named, "", text)?;
+        builder.write_array(name, array.datatype(), array.byteorder(), &turned, offset)?;
+        made.write_grid(array, named, [], builder)?;
     }
-    write_dtype_note(named, text)?;
-    write_unreadable_columns(missing, name, text)
+    write_dtype_note(named, builder)?;
+    write_unreadable_columns(missing, name, builder)
 }
 
 /// The elements of an array, and how they are made of what is stored.
@@ -61,10 +61,10 @@ pub(super) struct NpyMapping {
     pub datatype: Datatype,
     order: Byteorder,
     /// The filter that makes all of an element, if there is one.
-    filter: String,
-    /// The attributes of structs of which parts are made.
-    strings: Vec<u64>,
-    numbers: Vec<String>,
+    filter: Option<CodingStep>,
+    /// The parts of which structs are made, and the filters of these.
+    parts: Option<ElementParts>,
+    part_filters: Vec<CodingStep>,
 }
 
 impl NpyMapping {
@@ -75,12 +75,12 @@ impl NpyMapping {
     pub(super) fn from_array(array: &Array, named: &[UnsupportedDtype]) -> Result<Self> {
         let mut found = Vec::new();
         for named in named {
-            if let Some((word, datatype)) = conversion(named)? {
-                found.push((named.offset, word, datatype));
+            if let Some((filter, datatype)) = conversion(named)? {
+                found.push((named.offset, filter, datatype));
             }
         }
         let (datatype, order) = (array.datatype().clone(), array.byteorder());
-        let kept = Self { datatype, order, filter: String::new(), strings: Vec::new(), numbers: Vec::new() };
+        let kept = Self { datatype, order, filter: None, parts: None, part_filters: Vec::new() };
         match (&kept.datatype, found.as_slice()) {
             (_, []) => Ok(kept),
             (Datatype::Struct(fields), found) => {
@@ -95,12 +95,13 @@ impl NpyMapping {
                     })
                 })?;
                 // No string is in a heap, so the sizes of an address and of a length, 8 and 8, are not used.
-                let strings = [fields.item_size(), 8, 8, 0].into_iter().chain(parts.into_iter().flatten()).collect();
-                let numbers = found.iter().map(|(_, word, _)| word.clone()).collect();
-                Ok(Self { datatype: Datatype::Struct(Arc::new(read)), strings, numbers, ..kept })
+                let parts =
+                    ElementParts { stored_size: fields.item_size(), address_size: 8, length_size: 8, base: 0, moves: parts };
+                let part_filters = found.iter().map(|(_, filter, _)| filter.clone()).collect();
+                Ok(Self { datatype: Datatype::Struct(Arc::new(read)), parts: Some(parts), part_filters, ..kept })
             }
-            (_, [(_, word, datatype), ..]) => {
-                Ok(Self { datatype: datatype.clone(), order: Byteorder::Little, filter: word.clone(), ..kept })
+            (_, [(_, filter, datatype), ..]) => {
+                Ok(Self { datatype: datatype.clone(), order: Byteorder::Little, filter: Some(filter.clone()), ..kept })
             }
         }
     }
@@ -110,17 +111,17 @@ impl NpyMapping {
         &self,
         array: &Array,
         named: &[UnsupportedDtype],
-        stored: &str,
-        text: &mut LayoutBuilder,
+        stored: impl IntoIterator<Item = CodingStep>,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
         let (outer, bytes) = split_opaque_axis(array, named);
-        text.write_grid_shape(outer, outer)?;
-        text.write_element_type(&self.datatype, self.order, bytes)?;
+        builder.write_grid_shape(outer, outer)?;
+        builder.write_element_type(&self.datatype, self.order, bytes)?;
         if !array.is_c_contiguous() {
-            text.write_column_major()?;
+            builder.write_field(StorageField::ColumnMajor(true))?;
         }
-        text.write_filters(&format!("{} {stored}", self.filter))?;
-        if self.strings.is_empty() { Ok(()) } else { text.write_parts(&self.strings, &self.numbers) }
+        builder.write_filters(self.filter.iter().cloned().chain(stored).collect())?;
+        self.parts.iter().try_for_each(|parts| builder.write_parts(parts, &self.part_filters, &[]))
     }
 }
 
@@ -132,49 +133,50 @@ fn split_opaque_axis<'a>(array: &'a Array, named: &[UnsupportedDtype]) -> (&'a [
 }
 
 /// The filter that makes something of elements, and what comes out.
-pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Datatype)>> {
-    let is_big = u8::from(named.order == Byteorder::Big);
+pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(CodingStep, Datatype)>> {
+    let is_big = u64::from(named.order == Byteorder::Big);
     Ok(match &named.kind {
         UnsupportedKind::Title | UnsupportedKind::Durations | UnsupportedKind::Opaque => None,
         UnsupportedKind::Dates(times, name) => {
             let unit = number_formats::unit_index(name)
                 .ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
-            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", number_formats::DATE_LEN as u64)?))
+            let filter = CodingStep::new("dates", vec![is_big, *times, unit]);
+            Some((filter, Datatype::with_length("ascii", number_formats::DATE_LEN as u64)?))
         }
         UnsupportedKind::LongDouble(width, is_complex) => {
             let datatype = if *is_complex { Datatype::Complex128 } else { Datatype::Float64 };
             // x87 80-bit format. The header does not state it; the filter `float` checks the numbers.
-            Some((format!("float({width},{is_big},79,64,15,0,64,16383,2)"), datatype))
+            Some((CodingStep::new("float", vec![*width, is_big, 79, 64, 15, 0, 64, 16383, 2]), datatype))
         }
     })
 }
 
 /// The attributes about what only numpy has: datatypes, titles of columns, and durations that are missing.
-pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutBuilder) -> Result<()> {
+pub(super) fn write_dtype_note(named: &[UnsupportedDtype], builder: &mut LayoutBuilder) -> Result<()> {
     let durations: Vec<&UnsupportedDtype> =
         named.iter().filter(|named| matches!(named.kind, UnsupportedKind::Durations)).collect();
     match durations.as_slice() {
         [] => {}
-        [whole] if whole.field.is_empty() => text.write_library_fill(NAT)?,
+        [whole] if whole.field.is_empty() => builder.write_library_fill(DeclaredNumber::Int(NAT.into()))?,
         columns => {
-            let pairs = columns.iter().flat_map(|named| [named.field.clone(), NAT.to_string()]);
-            text.write_library_fill(pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
+            let members = columns.iter().map(|named| (named.field.clone(), DeclaredNumber::Int(NAT.into())));
+            builder.write_field(StorageField::LibraryFill(LibraryFill::Members(members.collect())))?;
         }
     }
     let (titles, named): (Vec<&UnsupportedDtype>, Vec<&UnsupportedDtype>) =
         named.iter().partition(|named| matches!(named.kind, UnsupportedKind::Title));
     if !titles.is_empty() {
         let pairs = titles.iter().flat_map(|titled| [titled.field.clone(), titled.name.clone()]);
-        text.write_attribute("numpy_titles", pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
+        builder.write_attribute("numpy_titles", pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
     }
     let said = |named: &UnsupportedDtype| {
         if named.field.is_empty() { named.name.clone() } else { format!("{}={}", named.field, named.name) }
     };
     let all: Vec<String> = named.into_iter().map(said).collect();
-    if all.is_empty() { Ok(()) } else { text.write_attribute("numpy_dtype", all.join(" ").as_str()) }
+    if all.is_empty() { Ok(()) } else { builder.write_attribute("numpy_dtype", all.join(" ").as_str()) }
 }
 
 /// The columns of an array that cannot be read.
-pub(super) fn write_unreadable_columns(missing: &[(String, Error)], name: &str, text: &mut LayoutBuilder) -> Result<()> {
-    missing.iter().try_for_each(|(column, why)| text.write_unreadable_item(&format!("{name}@{column}"), why))
+pub(super) fn write_unreadable_columns(missing: &[(String, Error)], name: &str, builder: &mut LayoutBuilder) -> Result<()> {
+    missing.iter().try_for_each(|(column, why)| builder.write_unreadable_item(&format!("{name}@{column}"), why))
 }

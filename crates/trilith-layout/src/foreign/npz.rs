@@ -15,7 +15,7 @@ use super::{PartSum, nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
-use crate::bytes::{ChecksummedSource, PartCheck, SourceRef, WindowSource, read_vec};
+use crate::bytes::{ChecksummedSource, CodingStep, PartCheck, SourceRef, WindowSource, read_vec};
 #[cfg(feature = "zlib")]
 use crate::bytes::{MemorySource, PieceAccess, TruncatedSource, for_each_piece};
 #[cfg(feature = "zlib")]
@@ -74,9 +74,9 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
 
 /// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
-    let mut text = LayoutBuilder::new("a .npz archive", limits);
+    let mut builder = LayoutBuilder::new("a .npz archive", limits);
     let ZipDirectory { entries, comment } = read_central_directory(source, limits)?;
-    text.write_doc_lines(&comment)?;
+    builder.write_doc_lines(&comment)?;
     let mut members = Vec::new();
     for entry in latest_first(&entries) {
         match entry.name.strip_suffix(".npy") {
@@ -85,22 +85,22 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
             None => members.push((entry.name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
         }
     }
-    nested_dicts::write_groups(&members, &mut text, &mut |text, name, entry: &&ZipEntry| {
-        text.or_unreadable(name, |text| {
-            declare_member(source, entry, name, text, limits)?;
-            text.write_doc_lines(&entry.comment)
+    nested_dicts::write_groups(&members, &mut builder, &mut |builder, name, entry: &&ZipEntry| {
+        builder.or_unreadable(name, |builder| {
+            declare_member(source, entry, name, builder, limits)?;
+            builder.write_doc_lines(&entry.comment)
         })
     })?;
-    Ok(text.finish())
+    Ok(builder.finish())
 }
 
-fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut LayoutBuilder, limits: &Limits) -> Result<()> {
+fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, builder: &mut LayoutBuilder, limits: &Limits) -> Result<()> {
     let start = member_offset(source, entry, limits)?;
     if !entry.name.ends_with(".npy") {
-        return declare_bytes(entry, start, name, text);
+        return declare_bytes(entry, start, name, builder);
     }
     if entry.method != 8 {
-        return npy::declare_npy_array(&npy::read_npy_header(open_member(source, entry, limits)?, limits)?, start, name, text);
+        return npy::declare_npy_array(&npy::read_npy_header(open_member(source, entry, limits)?, limits)?, start, name, builder);
     }
     let (array, missing, named) = npy::read_npy_header(decode_member_header(source, entry, start, limits)?, limits)?;
     let size = array.offset().saturating_add(array.nbytes_stored());
@@ -109,27 +109,33 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
     }
     let made = npy::NpyMapping::from_array(&array, &named)?;
     if array.nbytes_stored() == 0 {
-        text.write_array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
-        npy::write_dtype_note(&named, text)?;
-        return npy::write_unreadable_columns(&missing, name, text);
+        builder.write_array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
+        npy::write_dtype_note(&named, builder)?;
+        return npy::write_unreadable_columns(&missing, name, builder);
     }
-    text.write_item(name, &ItemSpec::bytes(entry.compressed_size).with_offset(start))?;
-    made.write_grid(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
-    npy::write_dtype_note(&named, text)?;
-    npy::write_unreadable_columns(&missing, name, text)
+    builder.write_item(name, &ItemSpec::bytes(entry.compressed_size).with_offset(start))?;
+    let skip = CodingStep::new("skip", vec![array.offset()]);
+    made.write_grid(&array, &named, std::iter::once(skip).chain(deflated_steps(entry)), builder)?;
+    npy::write_dtype_note(&named, builder)?;
+    npy::write_unreadable_columns(&missing, name, builder)
+}
+
+/// The filters of a deflated member.
+fn deflated_steps(entry: &ZipEntry) -> Vec<CodingStep> {
+    vec![CodingStep::new("crc32", vec![entry.crc.into()]), CodingStep::new("rawdeflate", Vec::new())]
 }
 
 /// A member that is not an array of numpy: its bytes.
-fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
     let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
-    text.write_item(name, &ItemSpec::bytes(stored).with_offset(start))?;
+    builder.write_item(name, &ItemSpec::bytes(stored).with_offset(start))?;
     match entry.method {
         0 => Ok(()),
         8 if entry.uncompressed_size == 0 => Ok(()),
         8 => {
-            text.write_grid_shape(&[entry.uncompressed_size], &[entry.uncompressed_size])?;
-            text.write_element_type(&Datatype::Uint8, Byteorder::Little, &[])?;
-            text.write_filters(&format!("crc32({}) rawdeflate", entry.crc))
+            builder.write_grid_shape(&[entry.uncompressed_size], &[entry.uncompressed_size])?;
+            builder.write_element_type(&Datatype::Uint8, Byteorder::Little, &[])?;
+            builder.write_filters(deflated_steps(entry))
         }
         method => Err(unknown_method(method)),
     }

@@ -60,25 +60,26 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     if tensors.len() as u64 > limits.items {
         return Err(Limits::exceeded_error("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
     }
-    let mut text = LayoutBuilder::new("a safetensors file", limits);
+    let mut builder = LayoutBuilder::new("a safetensors file", limits);
     // The header has them in the order of their names or of nothing; in the file they follow each other.
     let mut tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
     tensors.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
     if let Some(why) = find_damage(&tensors, length + 8, source.len()) {
-        text.write_file_damage(&why)?;
+        builder.write_file_damage(&why)?;
     }
     for (name, value) in &metadata {
         // The root says with this word in which language the layout is.
-        text.file_attribute(name, value.as_str())?;
+        builder.file_attribute(name, value.as_str())?;
     }
     for (name, tensor) in tensors {
-        text.or_unreadable(name, |text| {
+        builder.or_unreadable(name, |builder| {
             let tensor = tensor?;
-            text.write_item(name, &TypeSpec::from_name(tensor.type_name).with_shape(tensor.shape).with_offset(tensor.begin))?;
-            tensor.named.map_or(Ok(()), |name| text.write_attribute("safetensors_dtype", name))
+            builder
+                .write_item(name, &TypeSpec::from_name(tensor.type_name).with_shape(tensor.shape).with_offset(tensor.begin))?;
+            tensor.named.map_or(Ok(()), |name| builder.write_attribute("safetensors_dtype", name))
         })?;
     }
-    Ok(text.finish())
+    Ok(builder.finish())
 }
 
 /// The JSON text in the order in which it is there.

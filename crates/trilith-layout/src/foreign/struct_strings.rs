@@ -1,15 +1,13 @@
-//! Structs of which some members are made of what is stored: the struct that is read, and the numbers of its parts.
+//! Structs of which some members are made of what is stored: the struct that is read, and its parts.
 
 use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
+use crate::layout::{PartKind, PartMove};
 
 /// Parts of a struct.
 pub(super) const MAX_PARTS: usize = 1 << 12;
-
-/// The kind of a part that the first filter decodes; those of the next filters follow.
-pub(super) const FIRST_NUMBER_FILTER: u64 = 4;
 
 /// The treatment of a member.
 pub(super) enum MemberTreatment {
@@ -18,23 +16,23 @@ pub(super) enum MemberTreatment {
     /// The member is read as it is stored.
     Kept,
     /// Each of the `count` parts of the member is decoded; the parts are contiguous, with `stored` bytes each.
-    Derived { datatype: Datatype, shape: Vec<u64>, kind: u64, count: u64, stored: u64 },
+    Derived { datatype: Datatype, shape: Vec<u64>, kind: PartKind, count: u64, stored: u64 },
 }
 
 impl MemberTreatment {
     /// Strings of a member, each made of as many bytes as it has.
-    pub(super) fn strings_attribute(field: &Field, kind: u64) -> Self {
+    pub(super) fn strings_attribute(field: &Field, kind: PartKind) -> Self {
         let (datatype, shape) = (field.datatype.clone(), field.shape.clone());
         Self::Derived { stored: datatype.item_size(), datatype, shape, kind, count: field.count() }
     }
 
     /// Numbers that a filter decodes, all at once.
     pub(super) fn numbers(datatype: Datatype, shape: Vec<u64>, filter: usize) -> Self {
-        Self::Derived { datatype, shape, kind: FIRST_NUMBER_FILTER + filter as u64, count: 1, stored: 0 }
+        Self::Derived { datatype, shape, kind: PartKind::Filter(filter as u64), count: 1, stored: 0 }
     }
 }
 
-/// The struct that is read, and four numbers for each part of it; `tell` returns the treatment of the member at a byte of an
+/// The struct that is read, and the parts of it; `tell` returns the treatment of the member at a byte of an
 /// element. As deep as types nest.
 ///
 /// # Errors
@@ -43,7 +41,7 @@ pub(super) fn decoded_struct(
     fields: &StructType,
     first: u64,
     tell: &dyn Fn(&Field, u64) -> Result<MemberTreatment>,
-) -> Result<(StructType, Vec<[u64; 4]>)> {
+) -> Result<(StructType, Vec<PartMove>)> {
     let (mut made, mut parts, mut to) = (Vec::new(), Vec::new(), 0u64);
     for field in fields.fields() {
         let mut shown = field.clone().with_offset(to);
@@ -52,7 +50,8 @@ pub(super) fn decoded_struct(
             let (inner_shown, inner_parts) = decoded_struct(inner, at, tell)?;
             for n in 0..field.count() {
                 let (from, into) = (n.saturating_mul(inner.item_size()), n.saturating_mul(inner_shown.item_size()));
-                let moved = |[kind, a, b, len]: &[u64; 4]| [*kind, field.offset + from + a, to + into + b, *len];
+                let moved =
+                    |part: &PartMove| PartMove { from: field.offset + from + part.from, to: to + into + part.to, ..*part };
                 parts.extend(inner_parts.iter().map(moved));
                 ensure_part_count(parts.len())?;
             }
@@ -61,13 +60,15 @@ pub(super) fn decoded_struct(
             match tell(field, at)? {
                 MemberTreatment::Dropped => continue,
                 MemberTreatment::Kept => {
-                    parts.push([0, field.offset, to, field.count().saturating_mul(field.datatype.item_size())]);
+                    let len = field.count().saturating_mul(field.datatype.item_size());
+                    parts.push(PartMove { kind: PartKind::Bytes, from: field.offset, to, len });
                 }
                 MemberTreatment::Derived { datatype, shape, kind, count, stored } => {
                     (shown.datatype, shown.shape, shown.byteorder) = (datatype, shape, Byteorder::Little);
                     let read = shown.count().saturating_mul(shown.datatype.item_size()) / count.max(1);
                     for n in 0..count.min(MAX_PARTS as u64 + 1) {
-                        parts.push([kind, field.offset + n.saturating_mul(stored), to + n.saturating_mul(read), read]);
+                        let (from, to) = (field.offset + n.saturating_mul(stored), to + n.saturating_mul(read));
+                        parts.push(PartMove { kind, from, to, len: read });
                     }
                 }
             }

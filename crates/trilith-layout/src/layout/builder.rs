@@ -7,7 +7,6 @@ use std::collections::{HashMap, HashSet};
 use super::attribute_type::{AttributeType, default_attribute_type};
 use super::chunk_index::IndexedArray;
 use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, own_attribute, own_name, own_value};
-use super::grid_words::{OMISSIONS_ATTRIBUTE, UNREADABLE};
 use super::interner::Symbol;
 use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_numbers, checked_number};
 use super::lexer::quoted_name;
@@ -18,7 +17,7 @@ use super::model::{
 };
 use super::note_value::{NoteValue, attribute_len, integer_literal};
 use super::sizes;
-use super::unreadable::reason_attribute;
+use super::storage_field::StorageField;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -158,7 +157,7 @@ impl LayoutBuilder {
     /// Returns the errors of [`LayoutBuilder::write_item`].
     pub(crate) fn write_unreadable_item(&mut self, name: &str, why: &Error) -> Result<()> {
         self.write_item(name, &ItemSpec::null())?;
-        self.write_attribute(UNREADABLE, NoteValue(reason_attribute(why)))
+        self.write_reason(why)
     }
 
     /// The reason for which the file as a whole is not what its metadata say; goes before all items.
@@ -166,7 +165,7 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_attribute`].
     pub(crate) fn write_file_damage(&mut self, why: &Error) -> Result<()> {
-        self.write_attribute(UNREADABLE, NoteValue(reason_attribute(why)))
+        self.write_reason(why)
     }
 
     /// A list of items without names.
@@ -310,17 +309,6 @@ impl LayoutBuilder {
         Ok(())
     }
 
-    /// Writes the type of the elements of the preceding item; `dims` are the lengths of elements that are arrays
-    /// themselves.
-    ///
-    /// # Errors
-    /// Returns the errors of [`LayoutBuilder::write_array`].
-    pub(crate) fn write_element_type(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
-        let typed = ItemSpec::from_datatype(datatype, order, dims)?;
-        check_numbers(&typed)?;
-        self.write_type_text(&typed.to_string())
-    }
-
     /// Writes the datatypes of attributes of the file, which the item before has, as far as their values do not show them: integers
     /// are `int64`, other numbers `float64`, and those that are stored elements have the datatype of these, `elements`.
     ///
@@ -390,8 +378,7 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::open_dict`].
     pub(crate) fn write_omissions(&mut self, parts: &[String]) -> Result<()> {
-        let parts: Vec<LayoutLiteral> = parts.iter().cloned().map(LayoutLiteral::Text).collect();
-        if parts.is_empty() { Ok(()) } else { self.write_attribute(OMISSIONS_ATTRIBUTE, parts) }
+        if parts.is_empty() { Ok(()) } else { self.write_field(StorageField::Omissions(parts.to_vec())) }
     }
 
     /// A comment: what the layout cannot say.
@@ -424,7 +411,7 @@ impl LayoutBuilder {
         self.open.last().map_or(ItemId::ROOT, |open| open.item)
     }
 
-    fn charge(&mut self, len: usize) -> Result<()> {
+    pub(super) fn charge(&mut self, len: usize) -> Result<()> {
         self.limits.charge_text(&mut self.cost, len + ENTRY_COST, "the lines of the layout")
     }
 
@@ -559,7 +546,11 @@ fn printable_lines(text: &str) -> Vec<String> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::storage_field::{DeclaredType, ElementParts, ElementType, FillValue, LibraryFill, UnreadableReason};
     use super::*;
+    use crate::array::DeclaredNumber;
+    use crate::bytes::CodingStep;
+    use crate::error::ErrorKind;
 
     fn built(name: &str, item: &ItemSpec) -> Result<()> {
         LayoutBuilder::new("a test", &Limits::default()).write_item(name, item)
@@ -591,6 +582,7 @@ mod tests {
         List(String, Vec<ItemSpec>),
         Parameter(String, u64),
         Attribute(String, Attribute),
+        Field(StorageField),
         Doc(String),
         Comment(String),
         /// An item that fails after it was written.
@@ -658,6 +650,79 @@ mod tests {
         ]
     }
 
+    fn number() -> impl Strategy<Value = DeclaredNumber> {
+        prop_oneof![any::<i64>().prop_map(|n| DeclaredNumber::Int(n.into())), any::<f64>().prop_map(DeclaredNumber::Float)]
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<CodingStep>> {
+        let step = ("[a-z]{1,4}", proptest::collection::vec(any::<u64>(), 0..3));
+        proptest::collection::vec(step.prop_map(|(name, arguments)| CodingStep::new(name, arguments)), 1..3)
+    }
+
+    fn parts() -> impl Strategy<Value = ElementParts> {
+        let numbers = proptest::collection::vec(0u64..1 << 40, 4..5);
+        (numbers, proptest::collection::vec((0u64..9, 0u64..99, 0u64..99, 0u64..99), 0..3)).prop_map(|(first, moves)| {
+            let moves = moves.into_iter().flat_map(|(kind, from, to, len)| [kind, from, to, len]);
+            ElementParts::from_numbers(&first.into_iter().chain(moves).collect::<Vec<_>>()).unwrap()
+        })
+    }
+
+    /// A property of each kind.
+    fn field() -> impl Strategy<Value = StorageField> {
+        use StorageField as F;
+        let lengths = || proptest::collection::vec(any::<u64>(), 0..4);
+        let names = || proptest::collection::vec(name(), 0..4);
+        let bytes = || proptest::collection::vec(any::<u8>(), 0..4);
+        let references = proptest::collection::vec((proptest::collection::vec(any::<u8>(), 1..3), "[a-z %|=é]{1,4}"), 0..3);
+        let storage = prop_oneof![
+            lengths().prop_map(F::Shape),
+            lengths().prop_map(F::Chunk),
+            typed()
+                .prop_flat_map(|typed| shape().prop_map(move |shape| typed.clone().with_shape(shape)))
+                .prop_map(|spec| F::ElementType(ElementType::Declared(DeclaredType(spec)))),
+            steps().prop_map(F::Filters),
+            bytes().prop_map(|bytes| F::Fill(FillValue::Bytes(bytes))),
+            number().prop_map(|number| F::Fill(FillValue::Number(number))),
+            proptest::collection::vec(any::<u64>(), 1..4).prop_map(F::Masks),
+            name().prop_map(F::MaskColumn),
+            bytes().prop_map(F::ChunkHeader),
+            any::<bool>().prop_map(F::TrimmedEdges),
+            any::<bool>().prop_map(F::ColumnMajor),
+            name().prop_map(F::OffsetColumn),
+            name().prop_map(F::LengthColumn),
+            any::<u64>().prop_map(F::OffsetBase),
+            parts().prop_map(F::Parts),
+            (steps(), references).prop_map(|(filters, references)| F::PartFilters(filters, references)),
+            names().prop_map(F::Sources),
+            lengths().prop_map(F::Slabs),
+        ];
+        let pairs = || proptest::collection::vec((name(), name()), 0..3);
+        let meaning = prop_oneof![
+            Just(F::Part),
+            name().prop_map(F::Column),
+            number().prop_map(|number| F::LibraryFill(LibraryFill::Numbers(vec![number]))),
+            proptest::collection::vec((name(), number()), 1..3).prop_map(|members| F::LibraryFill(LibraryFill::Members(members))),
+            lengths().prop_map(F::StringStarts),
+            proptest::collection::vec((any::<f64>(), any::<f64>()), 1..3).prop_map(F::SampleFactors),
+            name().prop_map(F::MaskPath),
+            literal().prop_map(F::FillValue),
+            name().prop_map(F::ScaleName),
+            pairs().prop_map(F::Scales),
+            bytes().prop_map(F::UserBlock),
+            names().prop_map(F::Omissions),
+            names().prop_map(F::Dims),
+            name().prop_map(F::StringAxis),
+            names().prop_map(F::UnlimitedDims),
+            names().prop_map(F::Float32Attributes),
+            proptest::collection::vec(name().prop_map(|name| (name, Datatype::Int16)), 0..3).prop_map(F::IntegerAttributes),
+            names().prop_map(F::Files),
+            proptest::collection::vec(any::<[u64; 3]>(), 0..3).prop_map(F::FilePlaces),
+            (name(), proptest::option::of(name()))
+                .prop_map(|(message, hint)| { F::Unreadable(UnreadableReason { kind: ErrorKind::Unsupported, message, hint }) }),
+        ];
+        prop_oneof![storage, meaning]
+    }
+
     fn command() -> impl Strategy<Value = Command> {
         prop_oneof![
             name().prop_map(Command::Open),
@@ -666,6 +731,7 @@ mod tests {
             (name(), proptest::collection::vec(item(), 1..4)).prop_map(|(name, items)| Command::List(name, items)),
             ("p[0-3]", any::<u64>()).prop_map(|(name, value)| Command::Parameter(name, value)),
             (name(), attribute()).prop_map(|(name, value)| Command::Attribute(name, value)),
+            field().prop_map(Command::Field),
             name().prop_map(Command::Doc),
             name().prop_map(Command::Comment),
             (name(), item()).prop_map(|(name, item)| Command::Unreadable(name, item)),
@@ -690,8 +756,9 @@ mod tests {
                     builder.raw_list(&name, items.into_iter().map(ElementSpec::Item)).unwrap();
                 }
                 Command::Parameter(name, value) => builder.write_parameter(&name, value).unwrap(),
-                Command::Attribute(..) | Command::Doc(_) | Command::Comment(_) if was_after_dict => continue,
+                Command::Attribute(..) | Command::Field(_) | Command::Doc(_) | Command::Comment(_) if was_after_dict => continue,
                 Command::Attribute(name, value) => builder.file_attribute(&name, NoteValue(value)).unwrap(),
+                Command::Field(field) => builder.write_field(field).unwrap(),
                 Command::Doc(line) => builder.write_doc_lines(&line).unwrap(),
                 Command::Comment(line) => builder.write_comment_lines(&line).unwrap(),
                 Command::Unreadable(name, item) => builder
@@ -715,6 +782,7 @@ mod tests {
             let parsed = Layout::read(text.as_bytes()).map_err(|why| TestCaseError::fail(format!("{why}\n{text}")))?;
             prop_assert_eq!(parsed.print(), layout.print(), "{}", text);
             prop_assert_eq!(layout.text(), text.as_str());
+            prop_assert_eq!(parsed.all_fields(), layout.all_fields(), "{}", text);
             let names = |layout: &Layout| {
                 let all = (0..layout.item_count()).filter_map(|at| layout.item_at(at));
                 all.map(|item| (layout.path(item), layout.kind(item), layout.parent(item))).collect::<Vec<_>>()

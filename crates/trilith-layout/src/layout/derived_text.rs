@@ -2,14 +2,12 @@
 //! address at every item, one attribute a line.
 
 use super::chunk_index::{IndexedArray, StoredChunk};
-use super::grid_words::{UNREADABLE, word};
 use super::lexer::{push_name, quoted_name};
 use super::model::{
-    AnnotationKind, Attribute, Dim, DimRun, ItemData, ItemId, Layout, LayoutLiteral, LayoutStep, MemberKind, Placement, TypeId,
-    TypeUse,
+    AnnotationKind, Attribute, Dim, DimRun, ItemData, ItemId, Layout, LayoutStep, MemberKind, Placement, TypeId, TypeUse,
 };
 use super::primitive::Primitive;
-use super::unreadable::reason_attribute;
+use super::storage_field::{DeclaredType, ElementType, StorageField, UnreadableReason};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -36,6 +34,19 @@ impl Layout {
     }
 }
 
+#[cfg(any(test, debug_assertions))]
+impl Layout {
+    /// Returns the properties of all items, each with the path of its item. They are compared as they print: NaN is equal to NaN.
+    pub(super) fn all_fields(&self) -> Vec<(String, String)> {
+        let form = |field: &StorageField| match field {
+            StorageField::ElementType(typed) => format!("ElementType({typed})"),
+            other => format!("{other:?}"),
+        };
+        let items = (0..self.item_count()).filter_map(|at| self.item_at(at));
+        items.flat_map(|item| self.storage_fields(item).map(move |field| (self.static_path(item), form(field)))).collect()
+    }
+}
+
 #[cfg(debug_assertions)]
 impl Layout {
     /// Asserts that the text of the layout says what the layout does. Only builds with debug assertions do so, for layouts of a
@@ -51,6 +62,7 @@ impl Layout {
         let parsed = super::parse(self.derived_text().as_bytes(), &options).and_then(super::ParseResult::into_layout);
         if let Ok(parsed) = &parsed {
             assert_eq!(parsed.print(), self.print(), "a layout and its text differ");
+            assert_eq!(parsed.all_fields(), self.all_fields(), "a layout and its text have other properties");
         }
         let is_limited = parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Limit);
         assert!(parsed.is_ok() || is_limited, "a derived layout is not parsed: {parsed:?}\n{}", self.derived_text());
@@ -148,7 +160,7 @@ impl DerivedPrinter<'_> {
                     self.out.truncate(before);
                     self.begin_item(item);
                     self.out.push_str(" = {}\n");
-                    self.push_attribute(UNREADABLE, &reason_attribute(&why));
+                    self.push_field(&StorageField::Unreadable(UnreadableReason::from_error(&why)));
                     Ok(())
                 }
                 done => done.map_err(|error| error.context(self.layout.static_path(item))),
@@ -299,6 +311,7 @@ impl DerivedPrinter<'_> {
                 AnnotationKind::Comment(span) => self.push_line("#", span.slice(&self.layout.text)),
                 AnnotationKind::Raw(span) => self.push_line("  #:", span.slice(&self.layout.text)),
                 AnnotationKind::Attribute(name, value) => self.push_attribute(self.layout.names.resolve(*name), value),
+                AnnotationKind::Storage(_, note) => self.push_field(&note.field),
             }
         }
     }
@@ -311,6 +324,10 @@ impl DerivedPrinter<'_> {
         self.out.push_str(mark);
         self.out.push_str(rest);
         self.out.push('\n');
+    }
+
+    fn push_field(&mut self, field: &StorageField) {
+        self.push_attribute(field.word(), &field.to_attribute());
     }
 
     fn push_attribute(&mut self, name: &str, value: &Attribute) {
@@ -382,60 +399,47 @@ impl DerivedPrinter<'_> {
         }
     }
 
-    fn attribute(&self, item: ItemId, name: &str) -> Option<&Attribute> {
-        self.layout.attributes(item).find(|(known, _)| *known == name).map(|(_, value)| value)
-    }
-
     /// The type of a whole chunk, if chunks are stored as they are read.
     fn chunk_type(&self, item: ItemId) -> Option<String> {
-        let Some(Attribute::Value(LayoutLiteral::Text(element))) = self.attribute(item, word::TYPE) else { return None };
-        if self.attribute(item, word::FILTERS).is_some() {
-            return None;
+        let (mut typed, mut lengths) = (None, &[][..]);
+        for field in self.layout.storage_fields(item) {
+            match field {
+                StorageField::ElementType(ElementType::Declared(DeclaredType(spec))) => typed = Some(spec),
+                StorageField::Chunk(chunk) => lengths = chunk,
+                StorageField::Filters(_) => return None,
+                _ => {}
+            }
         }
-        let lengths = match self.attribute(item, word::CHUNK) {
-            Some(Attribute::List(lengths)) => lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-            _ => String::new(),
-        };
-        let end = element.rfind('}').map_or(0, |end| end + 1);
-        let (base, dims) = match element.get(end..).and_then(|rest| rest.find('[')) {
-            Some(at) => element.split_at(end + at),
-            None => (element.as_str(), ""),
-        };
-        let dims = dims.trim_start_matches('[').trim_end_matches(']');
-        Some(match (lengths.is_empty(), dims.is_empty()) {
-            (true, true) => base.to_owned(),
-            (false, true) => format!("{base}[{lengths}]"),
-            (true, false) => format!("{base}[{dims}]"),
-            (false, false) => format!("{base}[{lengths},{dims}]"),
-        })
+        let mut spec = typed?.clone();
+        spec.shape = lengths.iter().chain(&spec.shape).copied().collect();
+        Some(spec.to_string())
     }
 
-    /// The attributes of an array whose chunks are listed: those that its chunks make needless are left out.
+    /// The notes of an array whose chunks are listed: those that its chunks make needless are left out.
     fn push_chunk_notes(&mut self, item: ItemId, array: &IndexedArray, chunks: &[Option<StoredChunk>], is_written: bool) {
-        let shape = self.attribute(item, word::SHAPE).cloned();
         let masks = || chunks.iter().map(|chunk| chunk.map_or(0, |chunk| chunk.skipped_filters));
         let needs_fill = !array.is_direct || array.is_longer || chunks.iter().any(Option::is_none);
         let has_masks = masks().any(|mask| mask != 0);
+        let mut shape = &[][..];
         for note in self.layout.notes_of(item) {
-            let AnnotationKind::Attribute(name, value) = &note.said else {
-                if let AnnotationKind::Doc(span) = &note.said {
-                    self.push_line("  ##", span.slice(&self.layout.text));
-                }
-                continue;
-            };
-            let name = self.layout.names.resolve(*name);
-            match name {
-                word::CHUNK if !is_written => self.push_attribute(name, shape.as_ref().unwrap_or(value)),
-                word::FILTERS if !is_written => {}
-                word::FILL if !needs_fill => {}
-                word::TYPE => {
-                    if has_masks {
-                        let masks = masks().map(super::note_value::integer_literal).collect();
-                        self.push_attribute(word::MASK, &Attribute::List(masks));
+            match &note.said {
+                AnnotationKind::Doc(span) => self.push_line("  ##", span.slice(&self.layout.text)),
+                AnnotationKind::Attribute(name, value) => self.push_attribute(self.layout.names.resolve(*name), value),
+                AnnotationKind::Storage(_, note) => match &note.field {
+                    StorageField::Chunk(_) if !is_written => self.push_field(&StorageField::Chunk(shape.to_vec())),
+                    StorageField::Filters(_) if !is_written => {}
+                    StorageField::Fill(_) if !needs_fill => {}
+                    field => {
+                        if let StorageField::Shape(lengths) = field {
+                            shape = lengths;
+                        }
+                        if has_masks && matches!(field, StorageField::ElementType(_)) {
+                            self.push_field(&StorageField::Masks(masks().collect()));
+                        }
+                        self.push_field(field);
                     }
-                    self.push_attribute(name, value);
-                }
-                _ => self.push_attribute(name, value),
+                },
+                AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => {}
             }
         }
     }

@@ -53,6 +53,7 @@ mod sort_annotations;
 mod spec_decisions;
 mod stack;
 mod static_facts;
+mod storage_field;
 mod suggest_fix;
 mod translate;
 mod unreadable;
@@ -90,7 +91,7 @@ pub use find::canonical as canonical_path;
 #[doc(hidden)]
 pub use find::{ArrayLocation, MissingName};
 #[doc(hidden)]
-pub use grid_attributes::{GridAttributes, GridTable, TypeAndDims};
+pub use grid_attributes::{DeclaredFilePart, GridAttributes, GridTable, TypeAndDims};
 pub(crate) use grid_words::find_unknown_word;
 #[doc(hidden)]
 pub use grid_words::{
@@ -115,8 +116,10 @@ pub use resolved_type::ResolvedType;
 #[doc(hidden)]
 pub use resolved_type::{ResolvedMember, ResolvedStruct};
 pub(crate) use stack::{EqualSpacing, StackResult};
+#[doc(hidden)]
+pub use storage_field::{
+    DeclaredType, ElementParts, ElementType, FillValue, LibraryFill, PartKind, PartMove, StorageField, UnreadableReason,
+};
 pub use suggest_fix::LineCorrection;
 #[doc(hidden)]
 pub use translate::{ByteorderMarks, Compression, StorageOptions, TranslatedLayout};
-#[doc(hidden)]
-pub use unreadable::reason_attribute;

@@ -13,8 +13,8 @@ pub(super) use crate::array::Byteorder;
 
 use super::chunk_index::{ChunkIndex, IndexedArray};
 use super::diagnostic::DiagnosticCode;
-use super::grid_words::COLUMN_ATTRIBUTE;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
+use super::storage_field::StorageField;
 use crate::span::Span;
 
 /// Characters between tokens of a line.
@@ -438,10 +438,26 @@ pub(crate) struct Annotation {
 pub(crate) enum AnnotationKind {
     Doc(Span),
     Attribute(Symbol, Attribute),
+    /// A property of the item, with the name that the language has for it.
+    Storage(Symbol, Box<StorageNote>),
     /// The end of an attribute comment that is not understood.
     Raw(Span),
     /// A comment of a layout that a program made. The parser keeps no comments.
     Comment(Span),
+}
+
+/// A property of an item, and the attribute by which the language spells it: as it is written, or made when somebody asks for it.
+#[derive(Debug, Clone)]
+pub(crate) struct StorageNote {
+    pub field: StorageField,
+    pub spelled: OnceLock<Attribute>,
+}
+
+impl StorageNote {
+    /// Returns the attribute by which the language spells the property.
+    pub(super) fn attribute(&self) -> &Attribute {
+        self.spelled.get_or_init(|| self.field.to_attribute())
+    }
 }
 
 /// A parsed layout: what is stored where, up to the parameters that are read from the stream.
@@ -587,11 +603,10 @@ impl Layout {
     /// Returns the name of the member that is the array of an item, if the item is a table of which it is one column.
     #[doc(hidden)]
     pub fn column(&self, id: ItemId) -> Option<&str> {
-        // The last one of a name counts.
-        match self.attributes(id).filter(|(name, _)| *name == COLUMN_ATTRIBUTE).last() {
-            Some((_, Attribute::Value(LayoutLiteral::Text(name)))) => Some(name),
+        self.storage_fields(id).find_map(|field| match field {
+            StorageField::Column(name) => Some(name.as_str()),
             _ => None,
-        }
+        })
     }
 
     /// Returns `true` if an item is declared in the braces of a struct.
@@ -754,7 +769,9 @@ impl Layout {
     pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
             AnnotationKind::Doc(span) => Some(span.slice(&self.text).trim_end_matches(BLANKS)),
-            AnnotationKind::Attribute(..) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => None,
+            AnnotationKind::Attribute(..) | AnnotationKind::Storage(..) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => {
+                None
+            }
         })
     }
 
@@ -762,7 +779,26 @@ impl Layout {
     pub fn attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
         self.notes_of(id).iter().filter_map(|note| match &note.said {
             AnnotationKind::Attribute(name, value) => Some((self.names.resolve(*name), value)),
+            AnnotationKind::Storage(name, note) => Some((self.names.resolve(*name), note.attribute())),
             AnnotationKind::Doc(_) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => None,
+        })
+    }
+
+    /// Returns the attributes of an item that are no properties ([`Layout::storage_fields`]).
+    #[doc(hidden)]
+    pub fn plain_attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
+        self.notes_of(id).iter().filter_map(|note| match &note.said {
+            AnnotationKind::Attribute(name, value) => Some((self.names.resolve(*name), value)),
+            _ => None,
+        })
+    }
+
+    /// Returns the properties of an item: how it is stored, and what its axes and elements mean.
+    #[doc(hidden)]
+    pub fn storage_fields(&self, id: ItemId) -> impl Iterator<Item = &StorageField> {
+        self.notes_of(id).iter().filter_map(|note| match &note.said {
+            AnnotationKind::Storage(_, note) => Some(&note.field),
+            _ => None,
         })
     }
 

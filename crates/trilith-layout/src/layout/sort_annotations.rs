@@ -11,7 +11,7 @@ pub(super) fn sort_annotations(notes: &mut Vec<Annotation>) {
     let mut first: HashMap<(ItemId, Symbol), usize, NameHasher> = HashMap::default();
     let mut kept: Vec<Annotation> = Vec::with_capacity(notes.len());
     for note in notes.drain(..) {
-        if let AnnotationKind::Attribute(name, _) = note.said {
+        if let AnnotationKind::Attribute(name, _) | AnnotationKind::Storage(name, _) = note.said {
             if let Some(&at) = first.get(&(note.item, name)) {
                 kept[at] = note;
                 continue;

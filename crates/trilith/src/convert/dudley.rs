@@ -13,10 +13,7 @@ use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, RewriteOptions};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{
-    Attribute, Byteorder, Compression, Dialect, ItemId, Layout, LayoutEntry, LayoutLiteral, OMISSIONS_ATTRIBUTE, StorageOptions,
-    read_value,
-};
+use crate::layout::{Byteorder, Compression, Dialect, Layout, LayoutEntry, StorageOptions};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -92,13 +89,7 @@ pub(super) fn of_stream(
 
 /// The parts of a file of another format that its layout does not describe.
 fn omission_losses(file: &DudleyFile) -> Vec<Diagnostic> {
-    let mut stated = file.layout().attributes(ItemId::ROOT).filter(|(name, _)| *name == OMISSIONS_ATTRIBUTE);
-    let parts = match stated.next().filter(|_| file.is_foreign()).map(|(_, parts)| read_value(parts)) {
-        Some(Attribute::List(parts)) => parts,
-        _ => Vec::new(),
-    };
-    let text = |part| if let LayoutLiteral::Text(text) = part { Some(text) } else { None };
-    parts.into_iter().filter_map(text).map(Diagnostic::loss_without_path).collect()
+    file.layout().omissions().filter(|_| file.is_foreign()).map(Diagnostic::loss_without_path).collect()
 }
 
 /// The comments of a layout that no item has, and that only another layout can hold.

@@ -140,7 +140,7 @@ impl DudleyItems for DudleyFile {
         }
         remarks.extend(filter.clone());
         if let Some(Ok(grid)) = self.grid(&entry.path)? {
-            let filter = grid.filters().map(str::to_owned);
+            let filter = grid.filters();
             remarks.extend(filter.clone());
             let storage = grid.storage();
             return Ok(ArrayDescription {
@@ -209,13 +209,8 @@ pub(super) fn axes_of(layout: &Layout, item: ItemId) -> AxisNames {
 
 /// Returns the names that the attributes of an item declare for its axes; None if they declare none.
 fn declared_axis_names(layout: &Layout, item: ItemId) -> Option<Vec<Option<String>>> {
-    let declared = layout.attributes(item).find(|(name, _)| *name == DIMS_ATTRIBUTE).map(|(_, said)| read_value(said));
-    let name = |literal: &LayoutLiteral| match literal {
-        LayoutLiteral::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        other => Some(other.to_string()),
-    };
-    let Some(Attribute::List(list)) = declared else { return None };
-    Some(list.iter().map(name).collect())
+    let names = layout.declared_dims(item)?;
+    Some(names.iter().map(|name| Some(name.clone()).filter(|name| !name.is_empty())).collect())
 }
 
 /// Returns the unit that a comment has in parentheses at its start or its end, as `(cm/s) velocity`.

@@ -54,25 +54,12 @@ impl FilterPipeline {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for what are not words.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong = || Error::malformed(format!("{text:?} does not name filters: expected words as \"shuffle(4) deflate\""));
-        let mut filters = Vec::new();
-        let mut rest = text.trim();
-        while !rest.is_empty() {
-            let end = rest.find([' ', '(']).unwrap_or(rest.len());
-            let (name, behind) = rest.split_at(end);
-            let (arguments, behind) = match behind.strip_prefix('(') {
-                Some(inside) => inside.split_once(')').ok_or_else(wrong)?,
-                None => ("", behind),
-            };
-            let number = |word: &str| word.trim().parse().map_err(|_| wrong());
-            let words = arguments.split(',').filter(|word| !word.trim().is_empty());
-            filters.push(Filter { name: name.to_owned(), arguments: words.map(number).collect::<Result<_>>()? });
-            if name.is_empty() {
-                return Err(wrong());
-            }
-            rest = behind.trim_start();
-        }
-        Ok(Self(filters))
+        CodingStep::parse_list(text).map(|steps| Self::from_steps(&steps))
+    }
+
+    /// The filters of these names. A name that is not known is kept: it is refused when a chunk is decoded.
+    pub fn from_steps(steps: &[CodingStep]) -> Self {
+        Self(steps.iter().map(|step| Filter { name: step.name.clone(), arguments: step.arguments.clone() }).collect())
     }
 
     /// Returns `true` if chunks are stored uncompressed.

@@ -227,7 +227,8 @@ impl Attribute {
         let Some((datatype, word)) = &self.datatype.number_filter else {
             return Ok((Cow::Borrowed(&self.datatype), Cow::Borrowed(&self.data)));
         };
-        let (filters, size) = (FilterPipeline::parse(word)?, count.saturating_mul(datatype.item_size()));
+        let (filters, size) =
+            (FilterPipeline::from_steps(std::slice::from_ref(word)), count.saturating_mul(datatype.item_size()));
         let stored = to_usize(filters.stored_size(size).unwrap_or(0))?;
         let data = self.data.get(..stored).ok_or_else(|| Error::malformed("an attribute is cut short"))?;
         let decoded = filters.decode(data.to_vec(), 0, size, &file.limits)?;
@@ -235,7 +236,7 @@ impl Attribute {
     }
 
     /// Writes it as an item.
-    pub(super) fn write_item(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_item(&self, at: &LinkedFile, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let shape = self.dataspace.shape.as_deref().unwrap_or(&[]);
         let mut typed = self.datatype.clone();
@@ -244,27 +245,27 @@ impl Attribute {
         }
         let here = VarlenElements { at, file, heaps, typed: &typed, shape, bytes: &self.data };
         match &typed.special {
-            UnmappedKind::Text => return here.write_strings(name, text),
-            UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
+            UnmappedKind::Text => return here.write_strings(name, builder),
+            UnmappedKind::Sequence(element) => return here.write_lists(name, element, builder),
             _ if self.address == 0 => return Err(Error::unsupported("the value of the attribute has no place in the file")),
             _ => {}
         }
         let (at, all) = (file.layout_offset(self.address), [shape, &self.datatype.dims].concat());
         if !typed.has_strings() && self.datatype.number_filter.is_none() {
-            text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
-            return self.datatype.write_type_attributes(text);
+            builder.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
+            return self.datatype.write_type_attributes(builder);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
-        text.write_item(name, &ItemSpec::bytes(size).with_offset(at))?;
-        text.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
+        builder.write_item(name, &ItemSpec::bytes(size).with_offset(at))?;
+        builder.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.datatype.number_filter {
-            text.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;
-            return text.write_filters(word);
+            builder.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;
+            return builder.write_filters(vec![word.clone()]);
         }
         let shown = here.decoded_elements()?;
-        text.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;
-        shown.write_element_parts(text)?;
-        here.write_member_lists(name, text)
+        builder.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;
+        shown.write_element_parts(builder)?;
+        here.write_member_lists(name, builder)
     }
 
     /// A text of variable length.

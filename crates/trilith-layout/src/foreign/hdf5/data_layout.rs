@@ -8,7 +8,6 @@ use super::file::{CHECKSUM_SIZE, EntrySink, FieldReader, Hdf5File, run, visit_pa
 use super::heaps::LocalHeap;
 use crate::array::unravel;
 use crate::error::{Error, Result};
-use crate::limits::Limits;
 
 /// The storage of a dataset.
 #[derive(Debug, Clone)]
@@ -208,22 +207,6 @@ impl Chunked {
     /// Returns `true` if the place of a chunk is computed, and no index is read.
     pub(super) fn has_computed_places(&self) -> bool {
         matches!(self.index, ChunkIndexKind::Implicit | ChunkIndexKind::Single(_))
-    }
-
-    /// Returns every chunk in row-major order; None if one was never written.
-    pub(super) fn all_chunks(&self, file: &Hdf5File, axes: &ChunkAxes) -> Result<Vec<Option<ChunkEntry>>> {
-        let count = axes.count();
-        if count > file.limits.items {
-            return Err(Limits::exceeded_error("items", file.limits.items, format_args!("a dataset has {count} chunks")));
-        }
-        let mut chunks = vec![None; count as usize];
-        self.visit_chunks(file, axes, None, &mut |number, chunk| {
-            if let Some(slot) = usize::try_from(number).ok().and_then(|number| chunks.get_mut(number)) {
-                *slot = Some(chunk);
-            }
-            Ok(())
-        })?;
-        Ok(chunks)
     }
 
     /// Hands the chunks that were written to `take`: all of them, or the one of a number. Only the parts of the index are read that

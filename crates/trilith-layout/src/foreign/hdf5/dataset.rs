@@ -1,12 +1,11 @@
 //! Datasets: the items of a layout that they are.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::attributes::{Attribute, decode_literal};
 use super::chunk_index::DatasetIndex;
-use super::data_layout::{ChunkAxes, ChunkEntry, Chunked, DataLayout};
-use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
+use super::data_layout::{ChunkAxes, Chunked, DataLayout};
+use super::datatype::{Dataspace, DecodedNumber, LayoutDatatype, UnmappedKind};
 use super::external_files::ExternalFiles;
 use super::file::Hdf5File;
 use super::linked_file::LinkedFile;
@@ -15,13 +14,13 @@ use super::pipeline::{read_fill_value, read_filter_pipeline};
 use super::references::ReferenceForm;
 use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype};
-use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
-use crate::bytes::{Source, SourceRef, read_vec, to_usize};
+use crate::array::{ChunkShape, ChunkedSource};
+use crate::bytes::{CodingStep, Source, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::foreign::npy;
-use crate::layout::{FILL_VALUE_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
+use crate::layout::{IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, StorageField, hex_text, integer_literal};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -38,9 +37,8 @@ pub(super) struct Dataset {
     pub datatype: LayoutDatatype,
     pub dataspace: Dataspace,
     pub storage: DataLayout,
-    /// The words of its filters.
-    filters: String,
-    filter_count: usize,
+    /// The filters of its chunks.
+    filters: Vec<CodingStep>,
     fill_value: Option<Vec<u8>>,
     /// `true` if the last axis is the length of strings, whose characters are the elements that are stored.
     is_joined: bool,
@@ -49,9 +47,6 @@ pub(super) struct Dataset {
     /// `true` if it has more elements than it stores.
     is_longer: bool,
 }
-
-/// A list of chunks, and the words of those of which not all filters were applied.
-type ChunksAndMasks = Vec<Option<ChunkEntry>>;
 
 impl Dataset {
     /// Reads the header.
@@ -66,9 +61,9 @@ impl Dataset {
             Some(list) => DataLayout::read_external_files(file, &list.data, list.address)?,
             None => DataLayout::read_layout_message(file, &layout.data, layout.address)?,
         };
-        let (filters, count) = match header.find_message(kind::MSG_FILTER_PIPELINE) {
+        let filters = match header.find_message(kind::MSG_FILTER_PIPELINE) {
             Some(message) => read_filter_pipeline(file, &message.data, message.address, typed.size)?,
-            None => (String::new(), 0),
+            None => Vec::new(),
         };
         let fill = match (header.find_message(kind::MSG_FILL_VALUE), header.find_message(kind::MSG_FILL_VALUE_OLD)) {
             (Some(message), _) => read_fill_value(file, &message.data, message.address)?,
@@ -89,7 +84,6 @@ impl Dataset {
             dataspace: space,
             storage,
             filters,
-            filter_count: count,
             fill_value: fill,
             is_filled,
             is_longer: false,
@@ -185,111 +179,106 @@ impl Dataset {
     }
 
     /// Writes the items.
-    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let Some(shape) = &self.dataspace.shape else {
-            text.write_item(name, &ItemSpec::null())?;
-            return text.write_doc_lines("an empty dataset: it has a datatype, but no elements");
+            builder.write_item(name, &ItemSpec::null())?;
+            return builder.write_doc_lines("an empty dataset: it has a datatype, but no elements");
         };
         let is_elsewhere =
             matches!(self.datatype.special, UnmappedKind::Text | UnmappedKind::Sequence(_)) || self.datatype.has_varlen_members();
         let bytes = if is_elsewhere && !shape.contains(&0) { self.read_descriptors(file, shape)? } else { Vec::new() };
         let here = VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes };
         match &self.datatype.special {
-            UnmappedKind::Text => return here.write_strings(name, text),
-            UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
-            _ if self.datatype.has_strings() => return self.write_strings(file, &here, name, text),
+            UnmappedKind::Text => return here.write_strings(name, builder),
+            UnmappedKind::Sequence(element) => return here.write_lists(name, element, builder),
+            _ if self.datatype.has_strings() => return self.write_strings(file, &here, name, builder),
             _ if self.datatype.number_filter.is_some() => {
-                return self.datatype.number_filter.iter().try_for_each(|number| self.numbers(file, shape, name, number, text));
+                return self
+                    .datatype
+                    .number_filter
+                    .iter()
+                    .try_for_each(|number| self.numbers(file, shape, name, number, builder));
             }
             _ => {}
         }
         let all: Vec<u64> = self.without_string_axis(shape).iter().chain(&self.datatype.dims).copied().collect();
         let typed = ItemSpec::from_datatype(&self.datatype.datatype, self.datatype.order, &all)?;
         if shape.contains(&0) {
-            return text.write_item(name, &typed);
+            return builder.write_item(name, &typed);
         }
         match &self.storage {
             DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => {
-                text.write_item(name, &typed.with_offset(file.layout_offset(*at)))
+                builder.write_item(name, &typed.with_offset(file.layout_offset(*at)))
             }
-            DataLayout::ExternalBytes(at) => text.write_item(name, &typed.with_offset(*at)),
-            DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, text),
-            DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, text),
+            DataLayout::ExternalBytes(at) => builder.write_item(name, &typed.with_offset(*at)),
+            DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, builder),
+            DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, builder),
             DataLayout::Chunked(chunked) => {
-                self.write_chunks(file, (name, shape), chunked, None, text)?;
-                text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
-                self.write_fill(text)
+                self.write_chunks(file, (name, shape), chunked, (true, None), builder)?;
+                builder.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
+                self.write_fill(builder)
             }
             DataLayout::Virtual(..) | DataLayout::External(_) => Err(external_error()),
         }
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
-        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
+        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, builder)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
-    fn write_missing_chunk(&self, name: &str, shape: &[u64], text: &mut LayoutBuilder) -> Result<()> {
-        text.write_item(name, &ItemSpec::bytes(0))?;
-        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(shape))?;
-        text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
-        self.write_fill(text)
+    fn write_missing_chunk(&self, name: &str, shape: &[u64], builder: &mut LayoutBuilder) -> Result<()> {
+        builder.write_item(name, &ItemSpec::bytes(0))?;
+        builder.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(shape))?;
+        builder.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
+        self.write_fill(builder)
     }
 
     fn chunk_axes(&self, chunked: &Chunked, shape: &[u64]) -> Result<ChunkAxes> {
         let whole = chunked.chunk.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
-        chunked.axes(shape, &self.dataspace.max_dims, whole, self.filter_count > 0)
+        chunked.axes(shape, &self.dataspace.max_dims, whole, !self.filters.is_empty())
     }
 
     /// The shape and its chunks, if those at its edges have no filters.
     fn unfiltered_edges(&self, chunked: &Chunked, shape: &[u64]) -> Option<ChunkShape> {
         let cut = || ChunkShape { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, trims_edges: true };
-        (chunked.unfiltered_edges && self.filter_count > 0).then(cut)
+        (chunked.unfiltered_edges && !self.filters.is_empty()).then(cut)
     }
 
-    /// The chunks of a shape.
-    fn chunks_and_masks(&self, file: &Hdf5File, chunked: &Chunked, shape: &[u64]) -> Result<ChunksAndMasks> {
-        let mut pieces = chunked.all_chunks(file, &self.chunk_axes(chunked, shape)?)?;
-        if let Some(cut) = self.unfiltered_edges(chunked, shape) {
-            for (number, piece) in pieces.iter_mut().enumerate() {
-                if let Some(piece) = piece.as_mut().filter(|_| cut.lengths(number as u64) != chunked.chunk) {
-                    piece.mask = u64::MAX >> 32;
-                }
-            }
-        }
-        Ok(pieces)
+    /// The index of the chunks of a shape. `added_filters` filters precede those of the dataset.
+    fn index(&self, file: &Hdf5File, chunked: &Chunked, shape: &[u64], added_filters: u32) -> Result<DatasetIndex> {
+        let (axes, edges) = (self.chunk_axes(chunked, shape)?, self.unfiltered_edges(chunked, shape));
+        Ok(DatasetIndex::new(file, chunked, axes, edges, added_filters))
     }
 
-    /// Writes an array whose index of chunks is read with it. `decoding` is a filter before all others, or "", for elements that
-    /// are made of what is stored.
+    /// Writes an array whose index of chunks is read with it. `first` is a filter before all others. `is_direct` is false for elements
+    /// that are made of what is stored.
     fn write_chunks(
         &self,
         file: &Hdf5File,
         (name, shape): (&str, &[u64]),
         chunked: &Chunked,
-        decoding: Option<&str>,
-        text: &mut LayoutBuilder,
+        (is_direct, first): (bool, Option<&CodingStep>),
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
-        let (axes, edges) = (self.chunk_axes(chunked, shape)?, self.unfiltered_edges(chunked, shape));
-        let first = decoding.unwrap_or("");
-        let index = Arc::new(DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty())));
-        text.write_indexed_array(name, IndexedArray { index, is_direct: decoding.is_none(), is_longer: self.is_longer })?;
-        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
-        text.write_filters(&format!("{first} {}", self.filters))
+        let index = Arc::new(self.index(file, chunked, shape, first.map_or(0, |_| 1))?);
+        builder.write_indexed_array(name, IndexedArray { index, is_direct, is_longer: self.is_longer })?;
+        builder.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
+        builder.write_filters(first.into_iter().chain(&self.filters).cloned().collect())
     }
 
-    pub(super) fn write_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_fill(&self, builder: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = &self.fill_value else { return Ok(()) };
         let size = to_usize(self.datatype.datatype.item_size())?;
         // The fill value is that of one character, so it is repeated for each character of a string.
         let fill = if self.is_joined { fill.repeat(size) } else { fill.clone() };
         // Elements with separate axes are filled one by one.
-        text.write_fill_bytes(fill.get(..size).unwrap_or(&fill))
+        builder.write_fill_bytes(fill.get(..size).unwrap_or(&fill))
     }
 
     /// The bytes of an element that was never written.
@@ -315,13 +304,7 @@ impl Dataset {
                 Ok(self.fill_element()?.repeat(to_usize(count)?))
             }
             DataLayout::Chunked(chunked) => {
-                let stored = DatasetChunks {
-                    pieces: self.chunks_and_masks(file, chunked, shape)?,
-                    source: file.source().clone(),
-                    base: file.base_address,
-                    filters: FilterPipeline::parse(&self.filters)?,
-                    limits: file.limits.clone(),
-                };
+                let stored = self.index(file, chunked, shape, 0)?.read_chunks(FilterPipeline::from_steps(&self.filters))?;
                 let (shape, chunk) = (shape.to_vec(), chunked.chunk.clone());
                 let cut = ChunkShape { shape, chunk, item: self.datatype.size, trims_edges: false };
                 let grid = ChunkedSource::new(cut, Box::new(stored), self.fill_element()?, Arc::new(file.limits.clone()))?;
@@ -332,13 +315,13 @@ impl Dataset {
     }
 
     /// Writes elements with strings, as they are read.
-    fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let shown = here.decoded_elements()?;
-        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, self.datatype.element_axes()), "", text)? {
+        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, self.datatype.element_axes()), None, builder)? {
             return Ok(());
         }
-        shown.write_element_parts(text)?;
-        self.write_fill(text)
+        shown.write_element_parts(builder)?;
+        self.write_fill(builder)
     }
 
     /// Writes numbers of an odd width as those that a filter makes of them.
@@ -347,23 +330,22 @@ impl Dataset {
         file: &Hdf5File,
         shape: &[u64],
         name: &str,
-        number: &(Datatype, String),
-        text: &mut LayoutBuilder,
+        (datatype, filter): &DecodedNumber,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
-        let (datatype, word) = number;
-        if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), word, text)? {
+        if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), Some(filter), builder)? {
             return Ok(());
         }
         // The bytes 0 are a date, too.
         let fill = &self.fill_element()?;
         let one = to_usize(self.datatype.size)? / to_usize(self.datatype.element_axes().iter().product::<u64>())?.max(1);
-        let fill = FilterPipeline::parse(word)?.decode(
+        let fill = FilterPipeline::from_steps(std::slice::from_ref(filter)).decode(
             fill.get(..one).unwrap_or(fill).to_vec(),
             0,
             datatype.item_size(),
             &file.limits,
         )?;
-        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_fill_bytes(&fill) }
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { builder.write_fill_bytes(&fill) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
@@ -373,11 +355,11 @@ impl Dataset {
         file: &Hdf5File,
         (name, shape): (&str, &[u64]),
         (datatype, dims): (&Datatype, &[u64]),
-        first: &str,
-        text: &mut LayoutBuilder,
+        first: Option<&CodingStep>,
+        builder: &mut LayoutBuilder,
     ) -> Result<bool> {
         if shape.contains(&0) {
-            text.write_item(name, &ItemSpec::from_datatype(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
+            builder.write_item(name, &ItemSpec::from_datatype(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
             return Ok(false);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
@@ -388,35 +370,35 @@ impl Dataset {
             DataLayout::Contiguous(None) => ItemSpec::bytes(0),
             DataLayout::ExternalBytes(at) => ItemSpec::bytes(size).with_offset(*at),
             DataLayout::Chunked(chunked) => {
-                self.write_chunks(file, (name, shape), chunked, Some(first), text)?;
-                text.write_element_type(datatype, self.datatype.order, dims)?;
+                self.write_chunks(file, (name, shape), chunked, (false, first), builder)?;
+                builder.write_element_type(datatype, self.datatype.order, dims)?;
                 return Ok(true);
             }
             DataLayout::Virtual(..) | DataLayout::External(_) => return Err(external_error()),
         };
-        text.write_item(name, &whole)?;
-        text.write_grid_shape(shape, shape)?;
-        text.write_filters(first)?;
-        text.write_element_type(datatype, self.datatype.order, dims)?;
+        builder.write_item(name, &whole)?;
+        builder.write_grid_shape(shape, shape)?;
+        builder.write_filters(first.into_iter().cloned().collect())?;
+        builder.write_element_type(datatype, self.datatype.order, dims)?;
         Ok(true)
     }
 
     /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
     /// filled.
-    pub(super) fn netcdf_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn netcdf_fill(&self, builder: &mut LayoutBuilder) -> Result<()> {
         let is_byte = matches!(self.datatype.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.datatype.special == UnmappedKind::None
             && self.datatype.dims.is_empty()
             && self.is_direct()
             && self.datatype.numpy_dtypes.is_empty();
         match fill_value(&self.datatype.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_library_fill(fill),
+            Some(fill) if is_plain && (!is_byte || self.is_filled) => builder.write_library_fill(fill),
             _ => Ok(()),
         }
     }
 
     /// Writes the fill value, unless it is 0 or the file states it elsewhere: by the attribute `_FillValue`, or as netCDF.
-    pub(super) fn write_fill_value(&self, attributes: &[Attribute], text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_fill_value(&self, attributes: &[Attribute], builder: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = self.fill_value.as_ref().filter(|_| !self.has_library_fill()) else { return Ok(()) };
         let stated = attributes.iter().find(|attribute| attribute.name == "_FillValue");
         if stated.is_some_and(|stated| stated.element_of(&self.datatype).as_ref() == Some(fill)) {
@@ -424,27 +406,27 @@ impl Dataset {
         }
         let is_one = self.datatype.dims.is_empty() && self.datatype.references.is_empty();
         let value = if is_one { decode_literal(fill, &self.datatype, &|_, _| String::new()) } else { None };
-        text.write_attribute(FILL_VALUE_ATTRIBUTE, value.unwrap_or_else(|| LayoutLiteral::Text(hex_text(fill))))
+        builder.write_field(StorageField::FillValue(value.unwrap_or_else(|| LayoutLiteral::Text(hex_text(fill)))))
     }
 }
 
 impl LayoutDatatype {
     /// Writes remarks on elements of this type besides their datatype.
-    pub(super) fn write_type_attributes(&self, text: &mut LayoutBuilder) -> Result<()> {
-        self.write_string_ends(text)?;
-        npy::write_dtype_note(&self.numpy_dtypes, text)?;
+    pub(super) fn write_type_attributes(&self, builder: &mut LayoutBuilder) -> Result<()> {
+        self.write_string_ends(builder)?;
+        npy::write_dtype_note(&self.numpy_dtypes, builder)?;
         match &self.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
-                text.write_attribute("enum_names", names)?;
+                builder.write_attribute("enum_names", names)?;
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| integer_literal(*value)).collect();
-                text.write_attribute("enum_values", values)
+                builder.write_attribute("enum_values", values)
             }
             UnmappedKind::Reference(ReferenceForm::Object) if self.paths.is_none() => {
-                text.write_attribute("hdf5_type", "addresses of objects")
+                builder.write_attribute("hdf5_type", "addresses of objects")
             }
-            UnmappedKind::Reference(form) => text.write_attribute("hdf5_type", form.description()),
-            UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
+            UnmappedKind::Reference(form) => builder.write_attribute("hdf5_type", form.description()),
+            UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => builder.write_attribute("hdf5_type", what.as_str()),
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }
     }
@@ -452,37 +434,4 @@ impl LayoutDatatype {
 
 fn external_error() -> Error {
     Error::unsupported("elements that are not read as they are stored, in a virtual dataset or in other files")
-}
-
-/// The chunks of a dataset in its file.
-struct DatasetChunks {
-    pieces: ChunksAndMasks,
-    source: SourceRef,
-    base: u64,
-    filters: FilterPipeline,
-    limits: crate::limits::Limits,
-}
-
-impl DatasetChunks {
-    fn find_chunk(&self, number: u64) -> Option<ChunkEntry> {
-        usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).copied().flatten()
-    }
-}
-
-impl ChunkProvider for DatasetChunks {
-    fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
-        let Some(piece) = self.find_chunk(number) else { return Ok(None) };
-        let start = piece.address.saturating_add(self.base);
-        Ok(Some(start..start.saturating_add(piece.size)))
-    }
-
-    fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.chunk_range(number)?.unwrap_or(0..0);
-        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
-        self.filters.decode(bytes, self.find_chunk(number).map_or(0, |piece| piece.mask), size, &self.limits)
-    }
-
-    fn source(&self) -> &SourceRef {
-        &self.source
-    }
 }

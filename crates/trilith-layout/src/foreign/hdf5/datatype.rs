@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::file::{FieldReader, Hdf5File};
 use super::references::{ReferenceForm, ReferencePart, ReferenceTable};
 use crate::array::{Byteorder, Datatype, Field, StructType, UnsupportedDtype, UnsupportedKind};
+use crate::bytes::CodingStep;
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
 use crate::foreign::npy;
-use crate::layout::LayoutBuilder;
+use crate::layout::{LayoutBuilder, StorageField};
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -45,7 +46,7 @@ pub(super) struct LayoutDatatype {
 }
 
 /// The datatype of numbers, and the filter that makes it of their bytes.
-pub(super) type DecodedNumber = (Datatype, String);
+pub(super) type DecodedNumber = (Datatype, CodingStep);
 
 /// The end of a fixed string.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,7 +143,7 @@ impl LayoutDatatype {
                 }
                 let raw = Self::opaque(size, format!("a whole number of {precision} bits at bit {offset}"));
                 let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
-                let word = format!("whole({size},{offset},{precision},{},{})", u8::from(signed), bits & 1);
+                let word = CodingStep::new("whole", vec![size, offset, precision, u64::from(signed), bits & 1]);
                 let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
                 Ok(Self { number_filter: decoded, ..raw })
             }
@@ -151,7 +152,8 @@ impl LayoutDatatype {
                 let precision = at.uint(2)?;
                 let raw = Self::opaque(size, "a time");
                 // The HDF5 library has two: seconds since 1970 as a signed number of 4 and of 8 bytes.
-                let word = format!("dates({},1,{},{size})", bits & 1, number_formats::unit_index("s").unwrap_or(0));
+                let unit = number_formats::unit_index("s").unwrap_or(0);
+                let word = CodingStep::new("dates", vec![bits & 1, 1, unit, size]);
                 let is_known = matches!(size, 4 | 8) && precision == 8 * size;
                 let datatype = Datatype::with_length("ascii", number_formats::DATE_LEN as u64)?;
                 Ok(Self { number_filter: is_known.then_some((datatype, word)), ..raw })
@@ -256,7 +258,7 @@ impl LayoutDatatype {
         let (Some((kind, size, order)), Some((to_kind, to_size, to_order))) = (number(self), number(to)) else {
             return Err(Error::unsupported(format!("its elements, {}, are converted to {}", self.datatype, to.datatype)));
         };
-        let word = format!("cast({kind},{size},{order},{to_kind},{to_size},{to_order})");
+        let word = CodingStep::new("cast", vec![kind, size, order, to_kind, to_size, to_order]);
         let raw = Self::opaque(size, "");
         Ok(Self { number_filter: Some((to.datatype.clone(), word)), order: to.order, special: UnmappedKind::None, ..raw })
     }
@@ -282,11 +284,11 @@ impl LayoutDatatype {
     }
 
     /// Writes which strings of structs that are read as they are stored end at their first NUL.
-    pub(super) fn write_string_ends(&self, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_string_ends(&self, builder: &mut LayoutBuilder) -> Result<()> {
         let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
         let ends: Vec<u64> =
             self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();
-        if ends.is_empty() { Ok(()) } else { text.write_string_starts(&ends) }
+        if ends.is_empty() { Ok(()) } else { builder.write_field(StorageField::StringStarts(ends)) }
     }
 
     /// The axes of an element.
@@ -313,11 +315,9 @@ impl LayoutDatatype {
             (1, (3, 4, 0, 3, 7)) => (Datatype::Uint8, Some("float8_e4m3")),
             (_, (exponent_at, exponent_bits, fraction_at, fraction_bits, bias)) => {
                 let raw = Self::opaque(size, format!("a floating-point number of {precision} bits"));
-                let (sign, is_stored) = (bits >> 8 & 0xff, u8::from(bits >> 4 & 3 != 2));
-                let word = format!(
-                    "float({size},{},{sign},{exponent_at},{exponent_bits},{fraction_at},{fraction_bits},{bias},{is_stored})",
-                    bits & 1
-                );
+                let (sign, is_stored) = (bits >> 8 & 0xff, u64::from(bits >> 4 & 3 != 2));
+                let places = [sign, exponent_at, exponent_bits, fraction_at, fraction_bits, bias, is_stored];
+                let word = CodingStep::new("float", [&[size, bits & 1], &places[..]].concat());
                 let is_known = (1..=16).contains(&size) && bits & 0x40 == 0 && (1..=30).contains(&exponent_bits);
                 let decoded = (is_known && (1..=112).contains(&fraction_bits)).then_some((Datatype::Float64, word));
                 return Ok(Self { number_filter: decoded, ..raw });

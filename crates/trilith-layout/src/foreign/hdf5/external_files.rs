@@ -153,8 +153,8 @@ impl<'r> ExternalFiles<'r> {
     }
 
     /// Writes which files follow the file itself.
-    pub(super) fn write_file_list(&self, text: &mut LayoutBuilder) -> Result<()> {
-        if self.parts.is_empty() { Ok(()) } else { text.write_file_parts(&self.parts) }
+    pub(super) fn write_file_list(&self, builder: &mut LayoutBuilder) -> Result<()> {
+        if self.parts.is_empty() { Ok(()) } else { builder.write_file_parts(&self.parts) }
     }
 }
 

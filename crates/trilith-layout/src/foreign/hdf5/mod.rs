@@ -44,9 +44,7 @@ use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef, read_vec};
 use crate::error::{Error, Result};
-use crate::layout::{
-    ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE, SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, USER_BLOCK_ATTRIBUTE,
-};
+use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE, StorageField};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -139,8 +137,8 @@ fn reference_form(list: &Attribute) -> ReferenceForm {
 
 /// Derives the layout of a file, once through.
 fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowledge) -> Result<DerivedLayout> {
-    let mut text = LayoutBuilder::new("an HDF5 file", &file.limits);
-    file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
+    let mut builder = LayoutBuilder::new("an HDF5 file", &file.limits);
+    file.cut_short().iter().try_for_each(|why| builder.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, file.source().len(), &file.limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
     if let NetcdfKnowledge::Certain(lengths) = netcdf {
@@ -151,7 +149,7 @@ fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowle
     let mut writer = LayoutWriter {
         addresses: Rc::clone(&at),
         external_files: others,
-        text,
+        builder,
         open_groups: open,
         items: 0,
         file: here,
@@ -162,15 +160,15 @@ fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowle
     let links = read_group_links(&at.file, &header)?;
     writer.write_user_block()?;
     writer.write_group(&header, &links, root, "")?;
-    writer.external_files.write_file_list(&mut writer.text)?;
-    Ok(DerivedLayout { layout: writer.text.finish(), is_late: writer.is_late, lengths: at.lengths.take() })
+    writer.external_files.write_file_list(&mut writer.builder)?;
+    Ok(DerivedLayout { layout: writer.builder.finish(), is_late: writer.is_late, lengths: at.lengths.take() })
 }
 
 struct LayoutWriter<'s> {
     /// The file that is being read.
     addresses: Rc<LinkedFile>,
     external_files: ExternalFiles<'s>,
-    text: LayoutBuilder,
+    builder: LayoutBuilder,
     /// The groups that are being written, from the root on: their files, the addresses of their headers, and their paths.
     open_groups: Vec<(usize, u64, String)>,
     items: u64,
@@ -210,7 +208,7 @@ impl LayoutWriter<'_> {
                     self.write_external_link(&link.name, (file, to), &format!("{path}/{}", link.name))?;
                 }
                 LinkTarget::UserDefined(kind) => {
-                    self.text.write_unreadable_item(
+                    self.builder.write_unreadable_item(
                         &link.name,
                         &Error::unsupported(format!("a link of the user-defined kind {kind}")),
                     )?;
@@ -229,8 +227,8 @@ impl LayoutWriter<'_> {
             }
             Err(error) if error.kind().is_transient() => Err(error),
             Err(why) => {
-                self.text.write_unreadable_item(name, &why)?;
-                self.text.write_attribute("hdf5_link", to)
+                self.builder.write_unreadable_item(name, &why)?;
+                self.builder.write_attribute("hdf5_link", to)
             }
         }
     }
@@ -255,17 +253,17 @@ impl LayoutWriter<'_> {
             }
             Err(error) if error.kind().is_transient() => Err(error),
             Err(why) => {
-                self.text.write_unreadable_item(name, &with_subject(&said, &why, why.kind()))?;
-                self.text.write_attribute("hdf5_external_link", target.as_str())
+                self.builder.write_unreadable_item(name, &with_subject(&said, &why, why.kind()))?;
+                self.builder.write_attribute("hdf5_external_link", target.as_str())
             }
         }
     }
 
     /// A link that leads to nothing new: an item without elements, so that the name is not lost.
     fn name_only(&mut self, name: &str, said: &str, (word, target): (&str, &str)) -> Result<()> {
-        self.text.write_item(name, &ItemSpec::null())?;
-        self.text.write_doc_lines(said)?;
-        self.text.write_attribute(word, target)
+        self.builder.write_item(name, &ItemSpec::null())?;
+        self.builder.write_doc_lines(said)?;
+        self.builder.write_attribute(word, target)
     }
 
     /// A group, a dataset or a datatype.
@@ -273,7 +271,7 @@ impl LayoutWriter<'_> {
         let at = Rc::clone(&self.addresses);
         let header = match ObjectHeader::read_object_header(&at.file, address) {
             Ok(header) => header,
-            Err(why) => return self.text.write_unreadable_item(name, &why),
+            Err(why) => return self.builder.write_unreadable_item(name, &why),
         };
         if header.is_group() {
             // A group that is linked from elsewhere is written again, but not inside of itself.
@@ -285,20 +283,20 @@ impl LayoutWriter<'_> {
             }
             let links = match read_group_links(&at.file, &header) {
                 Ok(links) => links,
-                Err(why) => return self.text.write_unreadable_item(name, &why),
+                Err(why) => return self.builder.write_unreadable_item(name, &why),
             };
-            self.text.open_dict(name)?;
+            self.builder.open_dict(name)?;
             self.write_group(&header, &links, address, path)?;
-            self.text.close_dict();
+            self.builder.close_dict();
             return Ok(());
         }
         if header.find_message(kind::MSG_DATA_LAYOUT).is_none() {
             if header.find_message(kind::MSG_DATATYPE).is_none() {
                 let why = Error::unsupported("an object that is no group, dataset or datatype");
-                return self.text.write_unreadable_item(name, &why);
+                return self.builder.write_unreadable_item(name, &why);
             }
-            self.text.write_item(name, &ItemSpec::null())?;
-            self.text.write_doc_lines("a committed datatype")?;
+            self.builder.write_item(name, &ItemSpec::null())?;
+            self.builder.write_doc_lines("a committed datatype")?;
             self.write_comment(&header)?;
             return self.all_attributes(name, &header);
         }
@@ -311,7 +309,7 @@ impl LayoutWriter<'_> {
         let (attributes, mut refused) = attributes::read_all(&at.file, header);
         let mut dataset = match Dataset::from_header(&at.file, header) {
             Ok(dataset) => dataset,
-            Err(why) => return self.text.write_unreadable_item(name, &why),
+            Err(why) => return self.builder.write_unreadable_item(name, &why),
         };
         let is_scale = self.text_attribute(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
         let scale = self.text_attribute(&attributes, "NAME").filter(|_| is_scale);
@@ -335,7 +333,7 @@ impl LayoutWriter<'_> {
             short = at.extend_to_dimensions(&scales, &attributes, &mut dataset)?;
         }
         if let (true, Some([length])) = (is_only_a_dimension, dataset.dataspace.shape.as_deref()) {
-            return self.text.write_parameter(name, *length);
+            return self.builder.write_parameter(name, *length);
         }
         let mut dims = match self.find_dimension_names(&attributes, &dataset)? {
             None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
@@ -353,7 +351,7 @@ impl LayoutWriter<'_> {
             }
         }
         let (mut parts, others) = (Vec::new(), &mut self.external_files);
-        self.text.or_unreadable(name, |text| {
+        self.builder.or_unreadable(name, |builder| {
             dataset.find_data(others, &at.folder)?;
             let found = match short {
                 Some(short) => Some(VirtualSources::from_stored_dataset(&at, short)),
@@ -361,34 +359,34 @@ impl LayoutWriter<'_> {
             };
             match found {
                 Some(found) => {
-                    parts = found.write_virtual_dataset(&dataset, name, text)?;
+                    parts = found.write_virtual_dataset(&dataset, name, builder)?;
                     Ok(())
                 }
                 None => {
                     dataset.resolve_references(&at)?;
-                    dataset.write_items(&at, name, text)
+                    dataset.write_items(&at, name, builder)
                 }
             }
         })?;
         self.write_comment(header)?;
-        dataset.datatype.write_type_attributes(&mut self.text)?;
-        dataset.write_fill_value(&attributes, &mut self.text)?;
+        dataset.datatype.write_type_attributes(&mut self.builder)?;
+        dataset.write_fill_value(&attributes, &mut self.builder)?;
         if let Some(scale) = stated_scale.filter(|scale| !scale.is_empty() && scale != name) {
-            self.text.write_attribute(SCALE_NAME_ATTRIBUTE, scale.as_str())?;
+            self.builder.write_field(StorageField::ScaleName(scale.clone()))?;
         }
         self.write_scales(&attributes)?;
         if at.is_netcdf.get() && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
-            dataset.netcdf_fill(&mut self.text)?;
+            dataset.netcdf_fill(&mut self.builder)?;
         }
         if let Some((length, _)) = chars {
-            self.text.write_string_axis(&length)?;
+            self.builder.write_field(StorageField::StringAxis(length.clone()))?;
         }
         if let Some(dims) = dims.filter(|dims| !dims.is_empty()) {
             let own = dims.iter().zip(&dataset.dataspace.max_dims).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
             let unlimited: Vec<&str> = own.map(|((name, _), _)| name.as_str()).collect();
-            self.text.write_dims(dims.iter().map(|(name, _)| name.as_str()))?;
+            self.builder.write_dims(dims.iter().map(|(name, _)| name.as_str()))?;
             if !unlimited.is_empty() {
-                self.text.write_unlimited_dims(unlimited)?;
+                self.builder.write_unlimited_dims(unlimited)?;
             }
         }
         let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };
@@ -396,15 +394,15 @@ impl LayoutWriter<'_> {
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
         self.attribute_items(name, items, refused)?;
-        dataset.write_varlen_members(&at, name, &mut self.text)?;
-        parts.into_iter().try_for_each(|part| part.write_items(&mut self.external_files, &mut self.text, 0))
+        dataset.write_varlen_members(&at, name, &mut self.builder)?;
+        parts.into_iter().try_for_each(|part| part.write_items(&mut self.external_files, &mut self.builder, 0))
     }
 
     /// Writes the comment of an object as the documentation of its item.
     fn write_comment(&mut self, header: &ObjectHeader) -> Result<()> {
         let Some(message) = header.find_message(kind::MSG_COMMENT) else { return Ok(()) };
         let comment = message.data.split(|byte| *byte == 0).next().unwrap_or(&message.data);
-        self.text.write_doc_lines(&undeclared_text(comment))
+        self.builder.write_doc_lines(&undeclared_text(comment))
     }
 
     /// Writes the bytes of the file before its superblock, if they say something.
@@ -414,11 +412,11 @@ impl LayoutWriter<'_> {
         let file = &self.addresses.file;
         let len = file.base_address;
         if len > MAX_BYTES {
-            return self.text.write_omissions(&[format!("the user block, which is its first {len} bytes")]);
+            return self.builder.write_omissions(&[format!("the user block, which is its first {len} bytes")]);
         }
         let mut bytes = read_vec(&**file.source(), 0, len, &file.limits)?;
         bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
-        if bytes.is_empty() { Ok(()) } else { self.text.write_attribute(USER_BLOCK_ATTRIBUTE, LayoutLiteral::Bytes(bytes)) }
+        if bytes.is_empty() { Ok(()) } else { self.builder.write_field(StorageField::UserBlock(bytes)) }
     }
 
     /// Writes the scales of the axes of a dataset, if an axis has several of them: the names of axes are those of the first ones.
@@ -431,9 +429,9 @@ impl LayoutWriter<'_> {
         let pairs = lists
             .iter()
             .enumerate()
-            .flat_map(|(axis, scales)| scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, form, scale)]));
-        let pairs: Vec<LayoutLiteral> = pairs.map(LayoutLiteral::Text).collect();
-        self.text.write_attribute(SCALES_ATTRIBUTE, pairs)
+            .flat_map(|(axis, scales)| scales.iter().map(move |scale| (axis.to_string(), reference_text(at, form, scale))));
+        let pairs = pairs.collect();
+        self.builder.write_field(StorageField::Scales(pairs))
     }
 
     /// The attributes of a group or a datatype, whose item is written already.
@@ -551,8 +549,8 @@ impl LayoutWriter<'_> {
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
             let paths = |form: ReferenceForm, stored: &[u8]| reference_text(&self.addresses, form, stored);
             match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
-                Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
-                Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,
+                Ok(AttributeValue::One(value)) => self.builder.file_attribute(&attribute.name, value)?,
+                Ok(AttributeValue::List(values)) => self.builder.file_attribute(&attribute.name, values)?,
                 Ok(AttributeValue::Item) => {
                     items.push(attribute);
                     continue;
@@ -562,7 +560,8 @@ impl LayoutWriter<'_> {
                     continue;
                 }
             }
-            self.text.write_attribute_types(elements, std::iter::once((attribute.name.as_str(), attribute.attribute_type())))?;
+            self.builder
+                .write_attribute_types(elements, std::iter::once((attribute.name.as_str(), attribute.attribute_type())))?;
         }
         Ok((items, refused))
     }
@@ -572,14 +571,14 @@ impl LayoutWriter<'_> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
             let at = &self.addresses;
-            self.text.or_unreadable(&name, |text| {
-                attribute.write_item(at, &name, text)?;
-                text.write_attribute(OWNER_ATTRIBUTE, owner)
+            self.builder.or_unreadable(&name, |builder| {
+                attribute.write_item(at, &name, builder)?;
+                builder.write_attribute(OWNER_ATTRIBUTE, owner)
             })?;
         }
         for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };
-            self.text.write_unreadable_item(&format!("{owner}@{name}"), &why)?;
+            self.builder.write_unreadable_item(&format!("{owner}@{name}"), &why)?;
         }
         Ok(())
     }

@@ -1,18 +1,18 @@
 //! The filters of a dataset, and the value of its elements that were never written.
 
 use super::file::Hdf5File;
-use crate::bytes::to_usize;
+use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, Result};
 
-/// The words of a filter pipeline, and how many filters it has.
-pub(super) fn read_filter_pipeline(file: &Hdf5File, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
+/// The filters of a pipeline.
+pub(super) fn read_filter_pipeline(file: &Hdf5File, data: &[u8], address: u64, size: u64) -> Result<Vec<CodingStep>> {
     let mut at = file.field_reader(data, address);
     let (version, count) = (at.uint(1)?, at.uint(1)?);
     if !(1..=2).contains(&version) {
         return Err(Error::unsupported(format!("a filter pipeline of version {version}, known are 1 and 2")));
     }
     at.skip(if version == 1 { 6 } else { 0 })?;
-    let mut words = Vec::new();
+    let mut steps = Vec::new();
     for _ in 0..count {
         let id = at.uint(2)?;
         let name = if version == 1 || id >= 256 { at.uint(2)? as usize } else { 0 };
@@ -21,32 +21,32 @@ pub(super) fn read_filter_pipeline(file: &Hdf5File, data: &[u8], address: u64, s
         at.skip(if version == 1 { name.next_multiple_of(8) } else { name })?;
         let arguments = (0..values).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
         at.skip(if version == 1 && values % 2 == 1 { 4 } else { 0 })?;
-        words.push(match id {
-            1 => "deflate".to_owned(),
-            2 => format!("shuffle({})", arguments.first().copied().unwrap_or(size)),
-            3 => "fletcher32".to_owned(),
-            307 => "bzip2".to_owned(),
-            32000 => "lzf".to_owned(),
-            32001 => "blosc".to_owned(),
-            32004 => "lz4h5".to_owned(),
-            32008 => {
-                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
-                format!("bitshuffleh5({})", arguments.join(","))
-            }
-            32015 => "zstd".to_owned(),
+        let arguments = match id {
+            1 | 3 | 307 | 32000 | 32001 | 32004 | 32015 => Vec::new(),
+            2 => vec![arguments.first().copied().unwrap_or(size)],
+            _ => arguments,
+        };
+        let name = match id {
+            1 => "deflate",
+            2 => "shuffle",
+            3 => "fletcher32",
+            4 => "szip",
+            5 => "nbit",
+            6 => "scaleoffset",
+            307 => "bzip2",
+            32000 => "lzf",
+            32001 => "blosc",
+            32004 => "lz4h5",
+            32008 => "bitshuffleh5",
+            32015 => "zstd",
             other => {
-                let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
-                let name = match other {
-                    4 => "szip".to_owned(),
-                    5 => "nbit".to_owned(),
-                    6 => "scaleoffset".to_owned(),
-                    other => format!("hdf5:{other}"),
-                };
-                format!("{name}({})", arguments.join(","))
+                steps.push(CodingStep::new(format!("hdf5:{other}"), arguments));
+                continue;
             }
-        });
+        };
+        steps.push(CodingStep::new(name, arguments));
     }
-    Ok((words.join(" "), words.len()))
+    Ok(steps)
 }
 
 /// The value of what was never written, if one was set, and whether chunks begin with it.

@@ -8,10 +8,9 @@ use super::file::{FieldReader, Hdf5File};
 use super::linked_file::LinkedFile;
 use super::virtual_dataset::{DataspaceSelection, read_selection};
 use crate::array::{Datatype, StructType, undeclared_text};
-use crate::bytes::to_usize;
+use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, Result};
 use crate::foreign::struct_strings::MAX_PARTS;
-use crate::layout::hex_text;
 
 /// Boxes or points of a selection that are listed; of more only the number is named.
 const MAX_LISTED: usize = 256;
@@ -90,14 +89,14 @@ pub(super) struct ReferenceTable {
     pub length: u64,
     /// The sizes of references that occur: each has a filter.
     sizes: Vec<u64>,
-    /// References and their paths, as they follow the filters.
-    entries: String,
+    /// The references, each with its path.
+    entries: Vec<(Vec<u8>, String)>,
 }
 
 impl ReferenceTable {
     /// Returns the filters of the references.
-    pub(super) fn filters(&self) -> impl Iterator<Item = String> + '_ {
-        self.sizes.iter().map(|size| format!("references({size},{})", self.length))
+    pub(super) fn filters(&self) -> impl Iterator<Item = CodingStep> + '_ {
+        self.sizes.iter().map(|size| CodingStep::new("references", vec![*size, self.length]))
     }
 
     /// Returns the number of the filter for references of a size.
@@ -105,8 +104,8 @@ impl ReferenceTable {
         self.sizes.iter().position(|known| *known == size)
     }
 
-    /// Returns the references and their paths, as they follow the filters.
-    pub(super) fn entries(&self) -> &str {
+    /// Returns the references, each with its path.
+    pub(super) fn entries(&self) -> &[(Vec<u8>, String)] {
         &self.entries
     }
 }
@@ -146,12 +145,7 @@ impl LayoutDatatype {
         let mut sizes: Vec<u64> = self.references.iter().map(|part| part.size).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let spelled = |(key, text): (&Vec<u8>, &String)| {
-            let digits = hex_text(key);
-            format!("{}={}", digits.trim_start_matches("0x"), text.replace('%', "%25").replace(' ', "%20"))
-        };
-        let named = found.iter().filter(|(_, text)| !text.is_empty());
-        let entries = named.map(spelled).collect::<Vec<_>>().join(" ");
+        let entries = found.into_iter().filter(|(_, text)| !text.is_empty()).collect();
         self.paths = Some(ReferenceTable { length, sizes, entries });
         Ok(())
     }

@@ -8,10 +8,10 @@ use super::file::Hdf5File;
 use super::heaps::GlobalHeaps;
 use super::linked_file::LinkedFile;
 use crate::array::{Byteorder, Datatype, Field, StructType};
-use crate::bytes::to_usize;
+use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, Result};
 use crate::foreign::struct_strings::{self, MemberTreatment};
-use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, TypeSpec};
+use crate::layout::{ElementParts, ElementSpec, ItemSpec, LayoutBuilder, PartKind, PartMove, TypeSpec};
 
 /// Elements with parts that are stored elsewhere.
 pub(super) struct VarlenElements<'a> {
@@ -30,19 +30,16 @@ pub(super) struct VarlenElements<'a> {
 pub(super) struct DecodedElements {
     pub datatype: Datatype,
     /// The parts of which they are made, and the filters of these.
-    strings: Vec<u64>,
-    numbers: Vec<String>,
-    /// References with their paths, which follow the filters.
-    references: String,
+    parts: ElementParts,
+    filters: Vec<CodingStep>,
+    /// References with their paths.
+    references: Vec<(Vec<u8>, String)>,
 }
 
 impl DecodedElements {
     /// Writes how the elements are made.
-    pub(super) fn write_element_parts(&self, text: &mut LayoutBuilder) -> Result<()> {
-        let references =
-            Some(self.references.as_str()).filter(|entries| !entries.is_empty()).map(|entries| format!("| {entries}"));
-        let numbers: Vec<String> = self.numbers.iter().cloned().chain(references).collect();
-        text.write_parts(&self.strings, &numbers)
+    pub(super) fn write_element_parts(&self, builder: &mut LayoutBuilder) -> Result<()> {
+        builder.write_parts(&self.parts, &self.filters, &self.references)
     }
 }
 
@@ -70,10 +67,10 @@ impl VarlenElements<'_> {
     }
 
     /// Writes strings of variable length: each at its place, all together an array of the longest.
-    pub(super) fn write_strings(&self, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_strings(&self, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let shape = &self.combined_axes();
         if shape.contains(&0) {
-            return text.write_item(name, &ItemSpec::from_datatype(&Datatype::Utf8(1), Byteorder::Little, shape)?);
+            return builder.write_item(name, &ItemSpec::from_datatype(&Datatype::Utf8(1), Byteorder::Little, shape)?);
         }
         let places = self.heap_ranges(self.bytes, 1)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
@@ -84,18 +81,18 @@ impl VarlenElements<'_> {
         };
         match (places.as_slice(), shape.as_slice()) {
             // Nothing has to be put together. Bytes that are declared as ASCII are of variable length only as a grid.
-            ([only @ (1.., _)], []) if self.typed.is_utf8 => return text.write_item(name, &spelled(only)),
-            ([only], _) => text.write_item(name, &spelled(only))?,
-            (all, _) => text.raw_list(name, all.iter().map(spelled).map(ElementSpec::from))?,
+            ([only @ (1.., _)], []) if self.typed.is_utf8 => return builder.write_item(name, &spelled(only)),
+            ([only], _) => builder.write_item(name, &spelled(only))?,
+            (all, _) => builder.raw_list(name, all.iter().map(spelled).map(ElementSpec::from))?,
         }
-        text.write_grid_shape(shape, &vec![1; shape.len()])?;
-        text.write_type_text(&format!("{unit}[{most}]"))?;
-        text.write_filters("pad")
+        builder.write_grid_shape(shape, &vec![1; shape.len()])?;
+        builder.write_type(TypeSpec::from_name(unit).with_shape(vec![most]))?;
+        builder.write_filters(vec![CodingStep::new("pad", Vec::new())])
     }
 
     /// Writes lists of variable length: one item each.
-    pub(super) fn write_lists(&self, name: &str, element: &LayoutDatatype, text: &mut LayoutBuilder) -> Result<()> {
-        self.lists_at(name, element, self.bytes, &self.combined_axes(), text)
+    pub(super) fn write_lists(&self, name: &str, element: &LayoutDatatype, builder: &mut LayoutBuilder) -> Result<()> {
+        self.lists_at(name, element, self.bytes, &self.combined_axes(), builder)
     }
 
     fn lists_at(
@@ -104,21 +101,21 @@ impl VarlenElements<'_> {
         element: &LayoutDatatype,
         bytes: &[u8],
         shape: &[u64],
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
         if !element.is_list_element() {
             return Err(Error::unsupported("lists of variable length in lists of variable length"));
         }
         let places = if shape.contains(&0) { Vec::new() } else { self.heap_ranges(bytes, element.size)? };
         match (places.as_slice(), shape) {
-            ([only], []) => self.write_one_list(Some(name), element, *only, text),
-            (_, [] | [_]) => self.write_nested_lists(Some(name), element, &places, shape, text),
+            ([only], []) => self.write_one_list(Some(name), element, *only, builder),
+            (_, [] | [_]) => self.write_nested_lists(Some(name), element, &places, shape, builder),
             // Only the attribute has the lengths of the axes after one of length 0.
             _ if shape.contains(&0) => {
-                text.raw_list(name, std::iter::empty())?;
-                text.write_attribute("list_shape", shape)
+                builder.raw_list(name, std::iter::empty())?;
+                builder.write_attribute("list_shape", shape)
             }
-            _ => self.write_nested_lists(Some(name), element, &places, shape, text),
+            _ => self.write_nested_lists(Some(name), element, &places, shape, builder),
         }
     }
 
@@ -129,17 +126,17 @@ impl VarlenElements<'_> {
         element: &LayoutDatatype,
         places: &[(u64, u64)],
         shape: &[u64],
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
         let inner = shape.split_first().map_or(&[][..], |(_, inner)| inner);
-        text.open_list(name)?;
+        builder.open_list(name)?;
         if inner.is_empty() {
-            places.iter().try_for_each(|place| self.write_one_list(None, element, *place, text))?;
+            places.iter().try_for_each(|place| self.write_one_list(None, element, *place, builder))?;
         } else {
             let count = to_usize(inner.iter().fold(1, |n: u64, len| n.saturating_mul(*len)))?.max(1);
-            places.chunks(count).try_for_each(|places| self.write_nested_lists(None, element, places, inner, text))?;
+            places.chunks(count).try_for_each(|places| self.write_nested_lists(None, element, places, inner, builder))?;
         }
-        text.close_list();
+        builder.close_list();
         Ok(())
     }
 
@@ -149,11 +146,11 @@ impl VarlenElements<'_> {
         name: Option<&str>,
         element: &LayoutDatatype,
         (count, at): (u64, u64),
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
-        let write = |text: &mut LayoutBuilder, item: &ItemSpec| match name {
-            Some(name) => text.write_item(name, item),
-            None => text.write_list_item(item),
+        let write = |builder: &mut LayoutBuilder, item: &ItemSpec| match name {
+            Some(name) => builder.write_item(name, item),
+            None => builder.write_list_item(item),
         };
         let size = count.saturating_mul(element.size);
         let mut element = element.clone();
@@ -164,18 +161,18 @@ impl VarlenElements<'_> {
         }
         let shape = [count];
         if let (Some((datatype, word)), 1..) = (&element.number_filter, count) {
-            write(text, &ItemSpec::bytes(size).with_offset(at))?;
-            text.write_grid_shape(&shape, &shape)?;
-            text.write_filters(word)?;
-            return text.write_element_type(datatype, element.order, element.element_axes());
+            write(builder, &ItemSpec::bytes(size).with_offset(at))?;
+            builder.write_grid_shape(&shape, &shape)?;
+            builder.write_filters(vec![word.clone()])?;
+            return builder.write_element_type(datatype, element.order, element.element_axes());
         }
         if element.has_strings() && count > 0 {
             let here = VarlenElements { typed: &element, shape: &shape, bytes: &bytes, ..*self };
             let shown = here.decoded_elements()?;
-            write(text, &ItemSpec::bytes(size).with_offset(at))?;
-            text.write_grid_shape(&shape, &shape)?;
-            text.write_element_type(&shown.datatype, element.order, element.element_axes())?;
-            return shown.write_element_parts(text);
+            write(builder, &ItemSpec::bytes(size).with_offset(at))?;
+            builder.write_grid_shape(&shape, &shape)?;
+            builder.write_element_type(&shown.datatype, element.order, element.element_axes())?;
+            return shown.write_element_parts(builder);
         }
         let all = [&shape, element.element_axes()].concat();
         let item = match &element.number_filter {
@@ -185,14 +182,14 @@ impl VarlenElements<'_> {
             Some((datatype, _)) => ItemSpec::from_datatype(datatype, element.order, &all)?,
             None => ItemSpec::from_datatype(&element.datatype, element.order, &[&shape, &*element.dims].concat())?,
         };
-        write(text, &if count == 0 { item } else { item.with_offset(at) })
+        write(builder, &if count == 0 { item } else { item.with_offset(at) })
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
-    pub(super) fn write_member_lists(&self, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn write_member_lists(&self, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         for list in &self.typed.varlen_members {
             let name = format!("{name}@{}", list.path);
-            text.or_unreadable(&name, |text| {
+            builder.or_unreadable(&name, |builder| {
                 let element = list.element.as_ref().filter(|_| self.typed.dims.is_empty());
                 let element = element.ok_or_else(|| Error::unsupported("lists of variable length in arrays of structs"))?;
                 let count = list.dims.iter().fold(1u64, |n, len| n.saturating_mul(*len));
@@ -202,7 +199,7 @@ impl VarlenElements<'_> {
                     let from = stored.get(to_usize(list.offset)?..).unwrap_or(&[]);
                     bytes.extend_from_slice(from.get(..size).unwrap_or(from));
                 }
-                self.lists_at(&name, element, &bytes, &[self.shape, &*list.dims].concat(), text)
+                self.lists_at(&name, element, &bytes, &[self.shape, &*list.dims].concat(), builder)
             })?;
         }
         Ok(())
@@ -215,39 +212,47 @@ impl VarlenElements<'_> {
     pub(super) fn decoded_elements(&self) -> Result<DecodedElements> {
         let file = self.file;
         let stored = self.typed.datatype.item_size();
-        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.layout_offset(0)];
+        let mut parts = ElementParts {
+            stored_size: stored,
+            address_size: file.offset_size() as u64,
+            length_size: file.length_size() as u64,
+            base: file.layout_offset(0),
+            moves: Vec::new(),
+        };
         let datatype = match (&self.typed.datatype, self.typed.pads.first()) {
             (Datatype::Struct(fields), _) => {
                 let mut all = BTreeMap::new();
                 self.collect_string_members(fields, 0, &[0], &mut all)?;
                 let lengths = self.max_lengths(to_usize(stored)?, &all)?;
-                let (fields, parts) =
+                let (fields, moves) =
                     struct_strings::decoded_struct(fields, 0, &|field, at| self.resolve_member(field, at, &lengths))?;
-                strings.extend(parts.into_iter().flatten());
+                parts.moves = moves;
                 Datatype::Struct(Arc::new(fields))
             }
             (other, pad) => match (&self.typed.paths, self.typed.references.first()) {
                 (Some(paths), Some(part)) => {
-                    strings.splice(0..1, [part.size]);
-                    strings.extend([self.reference_kind(part.size).unwrap_or(0), 0, 0, paths.length]);
+                    parts.stored_size = part.size;
+                    let kind = self.reference_kind(part.size).unwrap_or(PartKind::Bytes);
+                    parts.moves.push(PartMove { kind, from: 0, to: 0, len: paths.length });
                     Datatype::with_length("utf8", paths.length)?
                 }
                 _ => {
-                    strings.extend([pad.map_or(0, |(_, pad)| pad.part_kind()), 0, 0, stored]);
+                    let kind = pad.map_or(PartKind::Bytes, |(_, pad)| pad.part_kind());
+                    parts.moves.push(PartMove { kind, from: 0, to: 0, len: stored });
                     other.clone()
                 }
             },
         };
-        let numbers = self.typed.numbers.iter().map(|(_, (_, word))| word.clone());
-        let numbers = numbers.chain(self.typed.paths.iter().flat_map(|paths| paths.filters())).collect();
-        let references = self.typed.paths.as_ref().map_or_else(String::new, |paths| paths.entries().to_owned());
-        Ok(DecodedElements { datatype, strings, numbers, references })
+        let numbers = self.typed.numbers.iter().map(|(_, (_, filter))| filter.clone());
+        let filters = numbers.chain(self.typed.paths.iter().flat_map(|paths| paths.filters())).collect();
+        let references = self.typed.paths.as_ref().map_or_else(Vec::new, |paths| paths.entries().to_vec());
+        Ok(DecodedElements { datatype, parts, filters, references })
     }
 
     /// Returns the kind of a part for references of a size: that of their filter, which follows those of numbers.
-    fn reference_kind(&self, size: u64) -> Option<u64> {
+    fn reference_kind(&self, size: u64) -> Option<PartKind> {
         let index = self.typed.paths.as_ref()?.filter_index(size)?;
-        Some(struct_strings::FIRST_NUMBER_FILTER + (self.typed.numbers.len() + index) as u64)
+        Some(PartKind::Filter((self.typed.numbers.len() + index) as u64))
     }
 
     fn is_text(&self, field: &Field, at: u64) -> bool {
@@ -326,7 +331,7 @@ impl VarlenElements<'_> {
             return Ok(MemberTreatment::Derived {
                 datatype,
                 shape,
-                kind: 1,
+                kind: PartKind::Heap,
                 count: self.string_count(field),
                 stored: self.descriptor_size(),
             });
@@ -349,10 +354,10 @@ impl VarlenElements<'_> {
 
 impl StringPad {
     /// Returns the kind of a part with the padding.
-    fn part_kind(self) -> u64 {
+    fn part_kind(self) -> PartKind {
         match self {
-            StringPad::NulTerminated => 2,
-            StringPad::SpacePadded => 3,
+            StringPad::NulTerminated => PartKind::NulTerminated,
+            StringPad::SpacePadded => PartKind::SpacePadded,
         }
     }
 }

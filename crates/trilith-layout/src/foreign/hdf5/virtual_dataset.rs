@@ -11,7 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::linked_file::{LinkedFile, MAX_LINKS};
 use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, LayoutBuilder};
+use crate::layout::{ItemSpec, LayoutBuilder, StorageField};
 
 /// Blocks of a selection that are listed one by one.
 const MAX_LISTED_BLOCKS: u64 = 1 << 16;
@@ -329,30 +329,36 @@ impl VirtualSources {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::open_dict`].
-    pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutBuilder) -> Result<Vec<SourceDataset>> {
+    pub(super) fn write_virtual_dataset(
+        self,
+        of: &Dataset,
+        name: &str,
+        builder: &mut LayoutBuilder,
+    ) -> Result<Vec<SourceDataset>> {
         let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
             let all = [shape, &of.datatype.dims].concat();
-            text.write_item(name, &ItemSpec::from_datatype(&of.datatype.datatype, of.datatype.order, &all)?)?;
+            builder.write_item(name, &ItemSpec::from_datatype(&of.datatype.datatype, of.datatype.order, &all)?)?;
             return Ok(Vec::new());
         }
-        text.write_item(name, &ItemSpec::bytes(0))?;
-        text.write_grid_shape(shape, shape)?;
-        text.write_element_type(&of.datatype.datatype, of.datatype.order, &of.datatype.dims)?;
-        of.write_fill(text)?;
+        builder.write_item(name, &ItemSpec::bytes(0))?;
+        builder.write_grid_shape(shape, shape)?;
+        builder.write_element_type(&of.datatype.datatype, of.datatype.order, &of.datatype.dims)?;
+        of.write_fill(builder)?;
         if self.slabs.is_empty() {
             return Ok(Vec::new());
         }
         let mut paths = Vec::new();
         let parts = self.datasets.into_iter().enumerate().map(|(number, (at, dataset))| {
-            let (name, path) = text.reserve_name(&format!("{name}@source{number}"));
+            let (name, path) = builder.reserve_name(&format!("{name}@source{number}"));
             paths.push(path);
             SourceDataset { name, at, dataset }
         });
         let parts: Vec<SourceDataset> = parts.collect();
         let named = self.slabs.iter().map(|(number, _)| paths.get(*number).cloned().unwrap_or_default()).collect();
         let numbers: Vec<u64> = self.slabs.into_iter().flat_map(|(_, numbers)| numbers).collect();
-        text.write_sources(named, &numbers)?;
+        builder.write_field(StorageField::Sources(named))?;
+        builder.write_field(StorageField::Slabs(numbers))?;
         Ok(parts)
     }
 }
@@ -362,25 +368,25 @@ impl SourceDataset {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::open_dict`].
-    pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, text: &mut LayoutBuilder, depth: usize) -> Result<()> {
+    pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, builder: &mut LayoutBuilder, depth: usize) -> Result<()> {
         /// Maximum depth of virtual datasets that are made of virtual datasets.
         const MAX_DEPTH: usize = 4;
         let SourceDataset { name, at, dataset } = self;
         let mut parts = Vec::new();
-        text.or_unreadable(&name, |text| {
+        builder.or_unreadable(&name, |builder| {
             if depth >= MAX_DEPTH {
                 return Err(Error::unsupported(format!("virtual datasets of virtual datasets, more than {MAX_DEPTH} deep")));
             }
             match find_virtual_sources(&at, &dataset, others)? {
                 Some(found) => {
-                    parts = found.write_virtual_dataset(&dataset, &name, text)?;
+                    parts = found.write_virtual_dataset(&dataset, &name, builder)?;
                     Ok(())
                 }
-                None => dataset.write_items(&at, &name, text),
+                None => dataset.write_items(&at, &name, builder),
             }
         })?;
-        text.write_part_mark()?;
-        parts.into_iter().try_for_each(|part| part.write_items(others, text, depth + 1))
+        builder.write_field(StorageField::Part)?;
+        parts.into_iter().try_for_each(|part| part.write_items(others, builder, depth + 1))
     }
 }
 

@@ -56,7 +56,7 @@ impl<'f> TypeTable<'f> {
     }
 
     /// Declares a type in the layout, those of its members first.
-    pub(super) fn declare_type(&mut self, name: &str, text: &mut LayoutBuilder, depth: usize, limits: &Limits) -> Result<()> {
+    pub(super) fn declare_type(&mut self, name: &str, builder: &mut LayoutBuilder, depth: usize, limits: &Limits) -> Result<()> {
         limits.charge_depth(depth, "a struct")?;
         match self.known.get(name) {
             Some(Some(_)) => return Ok(()),
@@ -75,7 +75,7 @@ impl<'f> TypeTable<'f> {
         let (mut end, mut align) = (0u64, self.tables.struct_alignment.max(1));
         for member in &row.members {
             let (datatype, called, dims) = parse_member_declaration(member)?;
-            self.declare_type(&datatype, text, depth + 1, limits)?;
+            self.declare_type(&datatype, builder, depth + 1, limits)?;
             let of = self.get(&datatype)?;
             let large = || Error::malformed(format!("struct {name:?} is larger than 2^64 bytes"));
             let offset = end.checked_next_multiple_of(of.align).ok_or_else(large)?;
@@ -84,7 +84,7 @@ impl<'f> TypeTable<'f> {
             align = align.max(of.align);
             members.push(Member { name: called, datatype, offset, dims });
         }
-        let made = self.declare_struct(name, row.size, members, end, align, text)?;
+        let made = self.declare_struct(name, row.size, members, end, align, builder)?;
         self.known.insert(name.to_owned(), Some(made));
         Ok(())
     }
@@ -96,7 +96,7 @@ impl<'f> TypeTable<'f> {
         members: Vec<Member>,
         end: u64,
         align: u64,
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<PdbType> {
         if end > size {
             return Err(Error::malformed(format!("struct {name:?} has {size} bytes, but its members end at {end}")));
@@ -117,7 +117,7 @@ impl<'f> TypeTable<'f> {
         // A name of the language stays what it is there.
         let is_taken = Primitive::from_name(name, Dialect::D2025).is_some();
         let called = if is_taken { format!("{name} (struct)") } else { name.to_owned() };
-        text.named_type(&called, &all, rounds.unwrap_or(1))?;
+        builder.named_type(&called, &all, rounds.unwrap_or(1))?;
         Ok(PdbType { typed: TypeSpec::Named(called), size, align, bytes: None, named: None, members })
     }
 

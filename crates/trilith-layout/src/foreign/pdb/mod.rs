@@ -17,7 +17,7 @@ use self::tables::{PdbTables, Symbol};
 use super::nested_dicts;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
+use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, StorageField, TypeSpec};
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
@@ -36,51 +36,51 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     let formats = PrimitiveFormats::read(source, limits)?;
     let tables = PdbTables::read(source, &formats, limits)?;
     let pdb = PdbFile { source, limits, formats, tables };
-    let mut text = LayoutBuilder::new("a PDB file", limits);
+    let mut builder = LayoutBuilder::new("a PDB file", limits);
     let mut types = TypeTable::new(&pdb.formats, &pdb.tables);
     let mut items: Vec<(Vec<&str>, &Symbol)> = Vec::new();
     for symbol in &pdb.tables.symbols {
         // The directories themselves hold nothing.
         if symbol.datatype != "Directory" && !symbol.name.ends_with('/') {
-            types.declare_type(&symbol.datatype, &mut text, 0, limits).with_context(|| symbol.name.clone())?;
+            types.declare_type(&symbol.datatype, &mut builder, 0, limits).with_context(|| symbol.name.clone())?;
             if symbol.datatype == "pointer" {
                 for name in pdb.pointee_types(symbol, &types) {
                     // Errors are ignored: a pointer to a faulty type is not followed.
-                    let _ = types.declare_type(name, &mut text, 0, limits);
+                    let _ = types.declare_type(name, &mut builder, 0, limits);
                 }
             }
             items.push((symbol.name.split('/').filter(|step| !step.is_empty()).collect(), symbol));
         }
     }
-    nested_dicts::write_groups(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
-        pdb.declare_symbol(name, symbol, &types, text).with_context(|| symbol.name.clone())
+    nested_dicts::write_groups(&items, &mut builder, &mut |builder, name, symbol: &&Symbol| {
+        pdb.declare_symbol(name, symbol, &types, builder).with_context(|| symbol.name.clone())
     })?;
-    Ok(text.finish())
+    Ok(builder.finish())
 }
 
 impl PdbFile<'_> {
-    fn declare_symbol(&self, name: &str, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutBuilder) -> Result<()> {
+    fn declare_symbol(&self, name: &str, symbol: &Symbol, types: &TypeTable<'_>, builder: &mut LayoutBuilder) -> Result<()> {
         if name.ends_with(HISTORY_SUFFIX) {
-            return self.declare_history_members(symbol, types, text);
+            return self.declare_history_members(symbol, types, builder);
         }
         let known = types.get(&symbol.datatype)?;
         if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
             let block =
                 |(at, count): &(u64, u64)| ElementSpec::Item(known.typed.clone().with_shape(vec![*count]).with_offset(*at));
-            return text.raw_list(name, blocks.iter().map(block));
+            return builder.raw_list(name, blocks.iter().map(block));
         }
         let shape = self.to_slowest_first(&symbol.dims);
         let item = |shape: &[u64]| known.typed.clone().with_shape(shape.to_vec()).with_offset(symbol.address);
         match symbol.datatype.as_str() {
-            "string" => return self.declare_strings(name, symbol, &shape, text),
+            "string" => return self.declare_strings(name, symbol, &shape, builder),
             "pointer" => {
-                text.write_item(name, &item(&shape))?;
-                text.write_attribute("pdb_type", "pointer")?;
-                return self.declare_pointees(name, symbol, types, text);
+                builder.write_item(name, &item(&shape))?;
+                builder.write_attribute("pdb_type", "pointer")?;
+                return self.declare_pointees(name, symbol, types, builder);
             }
-            _ => text.write_item(name, &item(&shape_of(&shape, known.bytes)))?,
+            _ => builder.write_item(name, &item(&shape_of(&shape, known.bytes)))?,
         }
-        if let Some(said) = &known.named { text.write_attribute("pdb_type", said.as_str()) } else { Ok(()) }
+        if let Some(said) = &known.named { builder.write_attribute("pdb_type", said.as_str()) } else { Ok(()) }
     }
 
     /// The lengths of dimensions, slowest first.
@@ -89,7 +89,7 @@ impl PdbFile<'_> {
     }
 
     /// The members of history records, each as a variable.
-    fn declare_history_members(&self, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutBuilder) -> Result<()> {
+    fn declare_history_members(&self, symbol: &Symbol, types: &TypeTable<'_>, builder: &mut LayoutBuilder) -> Result<()> {
         let known = types.get(&symbol.datatype)?;
         let one = [(symbol.address, symbol.count)];
         let blocks = self.tables.blocks.get(&symbol.name).map_or(&one[..], |blocks| &blocks[..]);
@@ -104,9 +104,9 @@ impl PdbFile<'_> {
         for member in &known.members {
             let of = types.get(&member.datatype)?;
             let typed = of.typed.clone().with_shape(shape_of(&self.to_slowest_first(&member.dims), of.bytes));
-            self.declare_history_variable(&member.name, &typed, member.offset, &records, known.size, text)?;
+            self.declare_history_variable(&member.name, &typed, member.offset, &records, known.size, builder)?;
             if let Some(said) = &of.named {
-                text.write_attribute("pdb_type", said.as_str())?;
+                builder.write_attribute("pdb_type", said.as_str())?;
             }
         }
         Ok(())
@@ -120,7 +120,7 @@ impl PdbFile<'_> {
         offset: u64,
         records: &[u64],
         size: u64,
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
         let stride = match records {
             [first, second, ..] => second.checked_sub(*first).filter(|stride| *stride >= size && *stride > 0),
@@ -132,11 +132,12 @@ impl PdbFile<'_> {
                 // A last byte makes each struct as long as the way to the next.
                 let last = TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(stride - 1);
                 let members = vec![typed.clone().with_offset(offset).into_member("data"), last.into_member("record")];
-                text.write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).with_offset(*first))?;
-                text.write_column("data")
+                builder
+                    .write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).with_offset(*first))?;
+                builder.write_field(StorageField::Column("data".to_owned()))
             }
-            (_, None) => text.write_comment_lines(&format!("{name} has no record")),
-            _ => text
+            (_, None) => builder.write_comment_lines(&format!("{name} has no record")),
+            _ => builder
                 .raw_list(name, records.iter().map(|at| ElementSpec::Item(typed.clone().with_offset(at.saturating_add(offset))))),
         }
     }

@@ -33,7 +33,7 @@ impl PdbFile<'_> {
     }
 
     /// The characters that the elements of a symbol of type `string` lead to.
-    pub(super) fn declare_strings(&self, name: &str, symbol: &Symbol, shape: &[u64], text: &mut LayoutBuilder) -> Result<()> {
+    pub(super) fn declare_strings(&self, name: &str, symbol: &Symbol, shape: &[u64], builder: &mut LayoutBuilder) -> Result<()> {
         let mut items = Vec::new();
         for at in self.read_addresses(symbol)? {
             items.push(match at {
@@ -51,10 +51,10 @@ impl PdbFile<'_> {
             });
         }
         match (shape, &items[..]) {
-            ([], [only]) => text.write_item(name, only)?,
-            _ => text.raw_list(name, items.into_iter().map(ElementSpec::from))?,
+            ([], [only]) => builder.write_item(name, only)?,
+            _ => builder.raw_list(name, items.into_iter().map(ElementSpec::from))?,
         }
-        if shape.len() > 1 { text.write_attribute("pdb_shape", shape) } else { Ok(()) }
+        if shape.len() > 1 { builder.write_attribute("pdb_shape", shape) } else { Ok(()) }
     }
 
     /// Declares the targets of the elements of a symbol of type `pointer`: the number of a type in the chart,
@@ -64,22 +64,22 @@ impl PdbFile<'_> {
         name: &str,
         symbol: &Symbol,
         types: &TypeTable<'_>,
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<()> {
         let mut items = Vec::new();
         for at in self.read_addresses(symbol)?.into_iter().flatten() {
             match self.read_pointee_item(at, types)? {
                 Some(item) => items.push(item),
                 None => {
-                    return text.write_comment_lines(&format!("the target of {name} is unknown: its type has no simple form"));
+                    return builder.write_comment_lines(&format!("the target of {name} is unknown: its type has no simple form"));
                 }
             }
         }
         let name = format!("*{name}");
         match (&symbol.dims[..], &items[..]) {
             (_, []) => Ok(()),
-            ([], [only]) => text.write_item(&name, only),
-            _ => text.raw_list(&name, items.into_iter().map(ElementSpec::from)),
+            ([], [only]) => builder.write_item(&name, only),
+            _ => builder.raw_list(&name, items.into_iter().map(ElementSpec::from)),
         }
     }
 

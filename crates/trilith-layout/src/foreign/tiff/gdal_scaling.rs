@@ -6,7 +6,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use super::mask_pages::{SMALLER, page_kind};
 use super::{Page, id};
 use crate::error::Result;
-use crate::layout::{LayoutBuilder, LayoutLiteral};
+use crate::layout::{LayoutBuilder, LayoutLiteral, StorageField};
 
 /// Samples of an image: their number takes two bytes.
 const MAX_SAMPLES: usize = 1 << 16;
@@ -60,19 +60,19 @@ fn read_page_factors(file: &TiffFile<'_>, tags: &Ifd) -> Option<Vec<(f64, f64)>>
 ///
 /// # Errors
 /// Returns the errors of [`LayoutBuilder::open_dict`].
-pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutBuilder) -> Result<()> {
+pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, builder: &mut LayoutBuilder) -> Result<()> {
     match factors {
         [(scale, offset), rest @ ..]
             if is_number && scale.is_finite() && offset.is_finite() && rest.iter().all(|other| other == &(*scale, *offset)) =>
         {
             if *scale != NEUTRAL.0 {
-                text.write_attribute("scale_factor", LayoutLiteral::Float(*scale))?;
+                builder.write_attribute("scale_factor", LayoutLiteral::Float(*scale))?;
             }
             if *offset != NEUTRAL.1 {
-                text.write_attribute("add_offset", LayoutLiteral::Float(*offset))?;
+                builder.write_attribute("add_offset", LayoutLiteral::Float(*offset))?;
             }
             Ok(())
         }
-        all => text.write_sample_factors(all),
+        all => builder.write_field(StorageField::SampleFactors(all.to_vec())),
     }
 }

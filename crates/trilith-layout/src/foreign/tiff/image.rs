@@ -6,9 +6,10 @@ use super::hyperstack::{self, StackAxis};
 use super::id;
 use super::ifd::{Ifd, TiffFile, Values};
 use crate::array::ChunkShape;
-use crate::array::{Byteorder, Datatype};
+use crate::array::{Byteorder, Datatype, DeclaredNumber};
+use crate::bytes::CodingStep;
 use crate::error::{Error, Result};
-use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
+use crate::layout::{ElementSpec, FillValue, ItemSpec, LayoutBuilder, StorageField};
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which is in the file.
@@ -59,7 +60,7 @@ pub(super) struct TiffImage {
     dims: Vec<&'static str>,
     datatype: Datatype,
     order: Byteorder,
-    filters: String,
+    filters: Vec<CodingStep>,
     /// Bytes that go before those of each strip or tile.
     jpeg_tables: Vec<u8>,
     is_tiled: bool,
@@ -95,7 +96,7 @@ impl TiffImage {
             dims: vec!["y", "x"],
             datatype,
             order: file.order,
-            filters: String::new(),
+            filters: Vec::new(),
             jpeg_tables: Vec::new(),
             is_tiled,
             padding: Vec::new(),
@@ -193,34 +194,40 @@ impl TiffImage {
         self.dims.insert(0, name);
     }
 
-    /// The words of what chunks went through, whose rows have this number of pixels of this number of samples.
-    fn resolve_filters(&mut self, file: &TiffFile<'_>, tags: &Ifd, row: (u64, u64), form: SampleFormat) -> Result<String> {
-        let mut words = Vec::new();
+    /// The filters that chunks went through, whose rows have this number of pixels of this number of samples.
+    fn resolve_filters(
+        &mut self,
+        file: &TiffFile<'_>,
+        tags: &Ifd,
+        row: (u64, u64),
+        form: SampleFormat,
+    ) -> Result<Vec<CodingStep>> {
+        let mut steps = Vec::new();
         let (columns, beside) = row;
         let samples = columns.saturating_mul(beside);
         let predictor = tags.read_first_integer(file, id::PREDICTOR, 1)?;
         if let SampleFormat::Bits(bits) = form {
             let is_big = self.order == Byteorder::Big;
             // Numbers begin with their highest bit. libtiff then swaps the three bytes of those in a big-endian file.
-            let swapped = if bits == 24 && is_big { ",1" } else { "" };
-            words.push(format!("bits({bits},{samples},{}{swapped})", u8::from(is_big)));
+            let swapped: &[u64] = if bits == 24 && is_big { &[1] } else { &[] };
+            steps.push(CodingStep::new("bits", [&[bits, samples, u64::from(is_big)], swapped].concat()));
         }
         let mut size = self.datatype.item_size();
         if form == SampleFormat::Float24 {
             // One bit for the sign, 7 for the exponent, and 16 for the fraction: Technical Note 3.
             size = 3;
             let is_big = self.order == Byteorder::Big || predictor == 3;
-            words.push(format!("float(3,{},23,16,7,0,16,63,0,4)", u8::from(is_big)));
+            steps.push(CodingStep::new("float", vec![3, u64::from(is_big), 23, 16, 7, 0, 16, 63, 0, 4]));
         }
         match (predictor, self.order) {
             (1, _) => {}
             (predictor @ 2..=3, _) if matches!(form, SampleFormat::Bits(_)) => {
                 return Err(Error::unsupported(format!("the predictor {predictor} of samples that share bytes")));
             }
-            (2, Byteorder::Little) => words.push(format!("delta({size},{samples},{beside})")),
-            (2, Byteorder::Big) => words.push(format!("delta({size},{samples},{beside},1)")),
+            (2, Byteorder::Little) => steps.push(CodingStep::new("delta", vec![size, samples, beside])),
+            (2, Byteorder::Big) => steps.push(CodingStep::new("delta", vec![size, samples, beside, 1])),
             (3, _) if matches!(self.datatype, Datatype::Float16 | Datatype::Float32 | Datatype::Float64) => {
-                words.push(format!("fdelta({size},{samples},{beside})"));
+                steps.push(CodingStep::new("fdelta", vec![size, samples, beside]));
                 self.order = Byteorder::Big;
             }
             (other, _) => return Err(Error::unsupported(format!("the predictor {other} of {}", self.datatype))),
@@ -236,17 +243,17 @@ impl TiffImage {
                 }
                 // Samples that are red, green and blue, or something that JPEG does not know, are stored as they are.
                 let is_stored = !matches!(tags.read_first_integer(file, id::PHOTOMETRIC_INTERPRETATION, 1)?, 0 | 1 | 6);
-                words.push(format!("jpeg({columns},{beside},{})", u8::from(is_stored)));
+                steps.push(CodingStep::new("jpeg", vec![columns, beside, u64::from(is_stored)]));
                 self.jpeg_tables = read_jpeg_tables(file, tags)?;
             }
             Some((_, "")) => {}
-            Some((_, word)) => words.push((*word).to_owned()),
-            None => words.push(format!("tiff:{compression}")),
+            Some((_, word)) => steps.push(CodingStep::new(*word, Vec::new())),
+            None => steps.push(CodingStep::new(format!("tiff:{compression}"), Vec::new())),
         }
         if tags.read_first_integer(file, id::FILL_ORDER, 1)? == 2 {
-            words.push("reverse".to_owned());
+            steps.push(CodingStep::new("reverse", Vec::new()));
         }
-        Ok(words.join(" "))
+        Ok(steps)
     }
 
     /// Writes an array whose elements are contiguous; those of other images may follow.
@@ -255,13 +262,13 @@ impl TiffImage {
         file: &TiffFile<'_>,
         start: u64,
         name: &str,
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<WriteResult> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.count_planes())) <= file.len();
         let image = if all_are_there { self.all_planes() } else { self };
-        text.write_array(name, &image.datatype, image.order, &image.shape, start)?;
-        image.write_dim_names(text)?;
+        builder.write_array(name, &image.datatype, image.order, &image.shape, start)?;
+        image.write_dim_names(builder)?;
         Ok(WriteResult { table: None, reason: image.missing_images_error() })
     }
 
@@ -310,7 +317,7 @@ impl TiffImage {
         file: &TiffFile<'_>,
         planes: &[&Ifd],
         name: &str,
-        text: &mut LayoutBuilder,
+        builder: &mut LayoutBuilder,
     ) -> Result<WriteResult> {
         let (mut starts, mut lens) = (Vec::new(), Vec::new());
         for tags in planes {
@@ -326,7 +333,7 @@ impl TiffImage {
         let whole = if planes.len() > 1 { self.clone().all_planes() } else { self.clone() };
         let start = whole.contiguous_start(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
         if let Some(start) = start {
-            return whole.write_contiguous_array(file, start, name, text);
+            return whole.write_contiguous_array(file, start, name, builder);
         }
         let each = (starts.len() / planes.len().max(1)).max(1);
         for (tags, starts) in planes.iter().zip(starts.chunks(each)) {
@@ -340,31 +347,31 @@ impl TiffImage {
         let alone = if let [tags] = planes { Some(tags) } else { None };
         let (at, len) = alone.map_or((id::STRIP_OFFSETS, id::STRIP_BYTE_COUNTS), |tags| chunk_tag_ids(tags));
         match (starts.as_slice(), alone.and_then(|tags| tags.find_tag(at)), alone.and_then(|tags| tags.find_tag(len))) {
-            ([start], ..) => text.write_item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
+            ([start], ..) => builder.write_item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
             (_, Some(at), Some(len)) if starts.len() > MAX_LISTED_CHUNKS => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
                 let column = |tag| file.layout_type(tag).ok_or_else(no_numbers);
-                text.write_item(name, &column(at)?.with_offset(at.value_offset))?;
+                builder.write_item(name, &column(at)?.with_offset(at.value_offset))?;
                 table = Some((column(len)?.with_offset(len.value_offset), format!("{name}@bytes")));
             }
-            _ => text.raw_list(name, starts.iter().zip(&lens).map(spelled).map(ElementSpec::from))?,
+            _ => builder.raw_list(name, starts.iter().zip(&lens).map(spelled).map(ElementSpec::from))?,
         }
-        text.write_grid_shape(&whole.shape, &whole.chunk)?;
-        text.write_element_type(&self.datatype, self.order, &[])?;
-        text.write_filters(&self.filters)?;
+        builder.write_grid_shape(&whole.shape, &whole.chunk)?;
+        builder.write_element_type(&self.datatype, self.order, &[])?;
+        builder.write_filters(self.filters.clone())?;
         if !self.jpeg_tables.is_empty() {
-            text.write_chunk_header(&self.jpeg_tables)?;
+            builder.write_field(StorageField::ChunkHeader(self.jpeg_tables.clone()))?;
         }
         if !self.is_tiled {
-            text.write_trimmed_edges()?;
+            builder.write_field(StorageField::TrimmedEdges(true))?;
         }
         if let Some(fill) = planes.first().and_then(|tags| self.read_nodata_value(file, tags)) {
-            text.write_fill_value(fill)?;
+            builder.write_field(StorageField::Fill(FillValue::Number(fill)))?;
         }
         if let Some((_, bytes)) = &table {
-            text.write_chunk_table(bytes)?;
+            builder.write_chunk_table(bytes)?;
         }
-        whole.write_dim_names(text)?;
+        whole.write_dim_names(builder)?;
         Ok(WriteResult { table: table.map(|(said, bytes)| (bytes, said)), reason: whole.missing_images_error() })
     }
 
@@ -390,21 +397,21 @@ impl TiffImage {
     }
 
     /// GDAL's number for missing elements, which fills the tiles that were never written.
-    fn read_nodata_value(&self, file: &TiffFile<'_>, tags: &Ifd) -> Option<NoteValue> {
+    fn read_nodata_value(&self, file: &TiffFile<'_>, tags: &Ifd) -> Option<DeclaredNumber> {
         let Ok(Values::Text(text)) = file.read_tag_values(tags.find_tag(id::GDAL_NODATA)?) else { return None };
         let text = text.trim_matches(['\0', ' ']);
         if self.datatype.is_float() {
-            return text.parse::<f64>().ok().map(|number| NoteValue::from(LayoutLiteral::Float(number)));
+            return text.parse::<f64>().ok().map(DeclaredNumber::Float);
         }
         let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
         let (low, high) =
             if self.datatype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
-        (low..high).contains(&number).then(|| NoteValue::from(integer_literal(number)))
+        (low..high).contains(&number).then_some(DeclaredNumber::Int(number))
     }
 
-    fn write_dim_names(&self, text: &mut LayoutBuilder) -> Result<()> {
-        text.write_dims(self.dims.iter().copied())
+    fn write_dim_names(&self, builder: &mut LayoutBuilder) -> Result<()> {
+        builder.write_dims(self.dims.iter().copied())
     }
 
     /// Returns the start of the image, if its strips are contiguous.

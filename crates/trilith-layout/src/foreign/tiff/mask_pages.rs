@@ -7,7 +7,7 @@ use super::ifd::{Ifd, TiffFile};
 use super::image::TiffImage;
 use super::{Page, id};
 use crate::error::Result;
-use crate::layout::LayoutBuilder;
+use crate::layout::{LayoutBuilder, StorageField};
 
 /// The bit of a smaller version of another page.
 pub(super) const SMALLER: u64 = 1;
@@ -91,9 +91,9 @@ fn attach_level_masks(file: &TiffFile<'_>, page: &mut Ifd, levels: Vec<Ifd>, kin
 ///
 /// # Errors
 /// Returns the errors of [`LayoutBuilder::write_attribute`].
-pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<String> {
-    let (name, path) = text.reserve_name(&format!("{name}@mask"));
-    text.write_mask_path(&path)?;
+pub(super) fn write_reference(name: &str, builder: &mut LayoutBuilder) -> Result<String> {
+    let (name, path) = builder.reserve_name(&format!("{name}@mask"));
+    builder.write_field(StorageField::MaskPath(path))?;
     Ok(name)
 }
 
@@ -101,16 +101,22 @@ pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<St
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of [`LayoutBuilder::open_dict`].
-pub(super) fn write_mask(file: &TiffFile<'_>, image: &TiffImage, mask: &Ifd, name: &str, text: &mut LayoutBuilder) -> Result<()> {
+pub(super) fn write_mask(
+    file: &TiffFile<'_>,
+    image: &TiffImage,
+    mask: &Ifd,
+    name: &str,
+    builder: &mut LayoutBuilder,
+) -> Result<()> {
     let mut table = None;
-    text.or_unreadable(name, |text| {
+    builder.or_unreadable(name, |builder| {
         let read = TiffImage::read(file, mask)?.check_mask_of(image)?;
-        table = read.write_item(file, &[mask], name, text)?.table;
+        table = read.write_item(file, &[mask], name, builder)?.table;
         Ok(())
     })?;
-    text.write_part_mark()?;
+    builder.write_field(StorageField::Part)?;
     match table {
-        Some((name, said)) => text.write_item(&name, &said).and_then(|()| text.write_part_mark()),
+        Some((name, said)) => builder.write_item(&name, &said).and_then(|()| builder.write_field(StorageField::Part)),
         None => Ok(()),
     }
 }

@@ -151,9 +151,9 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     }
     let (count, is_whole) = (pages.len(), broken.is_none());
     let has_masks = mask_pages::attach_masks(&file, &mut pages);
-    let mut text = LayoutBuilder::new("a TIFF file", limits);
+    let mut builder = LayoutBuilder::new("a TIFF file", limits);
     if is_whole {
-        text.write_omissions(&trailing_bytes::find_omissions(&file, &pages)?)?;
+        builder.write_omissions(&trailing_bytes::find_omissions(&file, &pages)?)?;
     }
     // Descriptions of stacks count all directories.
     let all = if is_whole && !has_masks {
@@ -168,12 +168,12 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
             [page] => format!("page{}", pages.get(*page).map_or(*page, |page| page.number)),
             _ => format!("series{number}"),
         };
-        write_series(&file, &pages, (series, is_alone), &name, &mut text)?;
+        write_series(&file, &pages, (series, is_alone), &name, &mut builder)?;
     }
     if let Some(why) = broken {
-        text.write_unreadable_item(&format!("page{count}"), &why)?;
+        builder.write_unreadable_item(&format!("page{count}"), &why)?;
     }
-    Ok(text.finish())
+    Ok(builder.finish())
 }
 
 /// The array of a series, and its smaller versions.
@@ -182,16 +182,16 @@ fn write_series(
     pages: &[Page],
     (series, is_alone): (&PageSeries, bool),
     name: &str,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
 ) -> Result<()> {
     let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
     let directories: Vec<&Ifd> = planes.iter().map(|page| &page.directory).collect();
     let before = series.pages.first().map_or(&[][..], |first| pages.get(..*first).unwrap_or(pages));
     let scaled = gdal_scaling::read_plane_factors(file, &directories, gdal_scaling::find_full_image(file, &directories, before));
-    write_image(file, (&directories, series.plane.as_ref(), is_alone), scaled.as_deref(), name, text)?;
+    write_image(file, (&directories, series.plane.as_ref(), is_alone), scaled.as_deref(), name, builder)?;
     let Some(first) = planes.first() else { return Ok(()) };
     if !first.sub_ifds.is_empty() || first.sub_ifd_error.is_some() {
-        text.open_dict(&format!("{name}@smaller"))?;
+        builder.open_dict(&format!("{name}@smaller"))?;
         for level in 0..first.sub_ifds.len() {
             let directories: Vec<&Ifd> = planes.iter().filter_map(|page| page.sub_ifds.get(level)).collect();
             let scaled = gdal_scaling::read_plane_factors(file, &directories, planes.first().map(|page| &page.directory));
@@ -200,13 +200,13 @@ fn write_series(
                 (&directories, series.smaller.get(level), false),
                 scaled.as_deref(),
                 &format!("level{level}"),
-                text,
+                builder,
             )?;
         }
         if let Some(why) = &first.sub_ifd_error {
-            text.write_unreadable_item(&format!("level{}", first.sub_ifds.len()), why)?;
+            builder.write_unreadable_item(&format!("level{}", first.sub_ifds.len()), why)?;
         }
-        text.close_dict();
+        builder.close_dict();
     }
     Ok(())
 }
@@ -236,33 +236,34 @@ fn write_image(
     (planes, plane, is_alone): (&[&Ifd], Option<&TiffImage>, bool),
     factors: Option<&[(f64, f64)]>,
     name: &str,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
 ) -> Result<()> {
     let Some((tags, others)) = planes.split_first() else { return Ok(()) };
     let (mut refused, mut table, mut masked) = (Vec::new(), None, None);
-    text.or_unreadable(name, |text| {
-        let image = match plane {
-            Some(image) => image.clone(),
-            None if is_alone => TiffImage::read(file, tags)?.with_listed_images(file, tags),
-            None => TiffImage::read(file, tags)?,
-        };
-        let is_number = image.is_number();
-        let pixels = tags.mask.is_some().then(|| image.clone());
-        let written = image.write_item(file, planes, name, text)?;
-        factors.map_or(Ok(()), |factors| gdal_scaling::write_factors(factors, is_number, text))?;
-        table = written.table;
-        refused.extend(written.reason.map(|why| ("pages".to_owned(), why)));
-        masked = pixels.map(|image| Ok::<_, Error>((image, mask_pages::write_reference(name, text)?))).transpose()?;
-        Ok(())
-    })
-    .with_context(|| format!("{name}, whose directory begins at byte {}", tags.offset))?;
-    let items = write_tag_attributes(file, extra_tags(tags).collect(), &mut refused, text)?;
+    builder
+        .or_unreadable(name, |builder| {
+            let image = match plane {
+                Some(image) => image.clone(),
+                None if is_alone => TiffImage::read(file, tags)?.with_listed_images(file, tags),
+                None => TiffImage::read(file, tags)?,
+            };
+            let is_number = image.is_number();
+            let pixels = tags.mask.is_some().then(|| image.clone());
+            let written = image.write_item(file, planes, name, builder)?;
+            factors.map_or(Ok(()), |factors| gdal_scaling::write_factors(factors, is_number, builder))?;
+            table = written.table;
+            refused.extend(written.reason.map(|why| ("pages".to_owned(), why)));
+            masked = pixels.map(|image| Ok::<_, Error>((image, mask_pages::write_reference(name, builder)?))).transpose()?;
+            Ok(())
+        })
+        .with_context(|| format!("{name}, whose directory begins at byte {}", tags.offset))?;
+    let items = write_tag_attributes(file, extra_tags(tags).collect(), &mut refused, builder)?;
     if let Some((name, said)) = table {
-        text.write_item(&name, &said)?;
+        builder.write_item(&name, &said)?;
     }
-    write_large_tags(file, name, items, refused, text)?;
+    write_large_tags(file, name, items, refused, builder)?;
     if let (Some((image, name)), Some(mask)) = (masked, &tags.mask) {
-        mask_pages::write_mask(file, &image, mask, &name, text)?;
+        mask_pages::write_mask(file, &image, mask, &name, builder)?;
     }
     let mut is_open = false;
     for (number, page) in others.iter().enumerate() {
@@ -276,18 +277,18 @@ fn write_image(
             continue;
         }
         if !is_open {
-            text.open_dict(&format!("{name}@pages"))?;
+            builder.open_dict(&format!("{name}@pages"))?;
             is_open = true;
         }
         let name = format!("page{}", number + 1);
-        text.open_dict(&name)?;
+        builder.open_dict(&name)?;
         let mut refused = Vec::new();
-        let items = write_tag_attributes(file, differing, &mut refused, text)?;
-        write_large_tags(file, &name, items, refused, text)?;
-        text.close_dict();
+        let items = write_tag_attributes(file, differing, &mut refused, builder)?;
+        write_large_tags(file, &name, items, refused, builder)?;
+        builder.close_dict();
     }
     if is_open {
-        text.close_dict();
+        builder.close_dict();
     }
     Ok(())
 }
@@ -308,17 +309,17 @@ fn write_tag_attributes<'t>(
     file: &TiffFile<'_>,
     tags: Vec<&'t Tag>,
     refused: &mut Vec<(String, Error)>,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
 ) -> Result<Vec<&'t Tag>> {
     let mut items = Vec::new();
     for tag in tags {
         match read_attribute_value(file, tag) {
             Ok(Some(value)) => {
                 let (name, datatype) = (name_of(tag), tag.datatype());
-                text.file_attribute(&name, value)?;
+                builder.file_attribute(&name, value)?;
                 let bytes = tag.is_undefined().then_some(AttributeType::Special(BYTES_TYPE));
                 let typed = datatype.as_ref().map(AttributeType::Number).or(bytes);
-                text.write_attribute_types(None, typed.map(|typed| (&*name, typed)).into_iter())?;
+                builder.write_attribute_types(None, typed.map(|typed| (&*name, typed)).into_iter())?;
             }
             Ok(None) => items.push(tag),
             Err(error) if error.kind().is_transient() => return Err(error),
@@ -334,16 +335,16 @@ fn write_large_tags(
     name: &str,
     items: Vec<&Tag>,
     refused: Vec<(String, Error)>,
-    text: &mut LayoutBuilder,
+    builder: &mut LayoutBuilder,
 ) -> Result<()> {
     for tag in items {
         if let Some(typed) = file.layout_type(tag) {
             let name = format!("{name}@{}", name_of(tag));
-            text.or_unreadable(&name, |text| text.write_item(&name, &typed.with_offset(tag.value_offset)))?;
+            builder.or_unreadable(&name, |builder| builder.write_item(&name, &typed.with_offset(tag.value_offset)))?;
         }
     }
     for (said, why) in refused {
-        text.write_unreadable_item(&format!("{name}@{said}"), &why)?;
+        builder.write_unreadable_item(&format!("{name}@{said}"), &why)?;
     }
     Ok(())
 }

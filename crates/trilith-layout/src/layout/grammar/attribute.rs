@@ -1,8 +1,11 @@
 //! Special comments: `##` documentation and `#:` attributes (section 9 of our specification).
 
+use std::sync::OnceLock;
+
 use super::{Annotation, DiagnosticCode, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
 use crate::diagnostic::Diagnostic;
-use crate::layout::model::{AnnotationKind, Attribute, BLANKS, LayoutLiteral};
+use crate::layout::model::{AnnotationKind, Attribute, BLANKS, LayoutLiteral, StorageNote};
+use crate::layout::storage_field::StorageField;
 use crate::span::Span;
 
 /// The value after the `=` of an attribute.
@@ -52,12 +55,22 @@ impl LayoutParser<'_> {
                 };
                 token = lexer.next_token();
             }
-            self.notes.push(Annotation { item, said });
+            self.notes.push(Annotation { item, said: self.typed_note(said) });
             if token.kind == TokenKind::Comma {
                 token = lexer.next_token();
             }
         }
         Ok(())
+    }
+
+    /// An attribute as the property that it spells. One whose value does not fit stays an attribute, and is refused when the property
+    /// is needed.
+    fn typed_note(&self, said: AnnotationKind) -> AnnotationKind {
+        let AnnotationKind::Attribute(name, value) = said else { return said };
+        match StorageField::from_attribute(self.layout.names.resolve(name), &value) {
+            Ok(Some(field)) => AnnotationKind::Storage(name, Box::new(StorageNote { field, spelled: OnceLock::from(value) })),
+            _ => AnnotationKind::Attribute(name, value),
+        }
     }
 
     /// A list of 2025 may be empty or have values of several kinds: "The avalue can be a number, string, or [,] list".
