@@ -110,12 +110,12 @@ pub(crate) fn open(
         let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
         PyErr::warn(py, &category, &std::ffi::CString::new(message)?, 1)?;
     }
-    open_quietly(py, source, memmap, layout, family, byteorder, allow, remote, storage_options, raw, stored, files, r#where)
+    open_quietly(py, source, memmap, layout, family, byteorder, allow, remote, storage_options, raw, stored, files, r#where, None)
 }
 
 /// Opens a file as [`open`] does, with the arguments of file sets.
 #[pyfunction]
-#[pyo3(name = "_open", signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
+#[pyo3(name = "_open", signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None, params=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None, params=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub(crate) fn open_quietly(
     py: Python<'_>,
@@ -131,7 +131,9 @@ pub(crate) fn open_quietly(
     stored: bool,
     files: Option<&Bound<'_, PyAny>>,
     r#where: Option<String>,
+    params: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<File> {
+    let params = layout::parse_params(params)?;
     let byteorder = crate::source::parse_byteorder(byteorder)?;
     let is_set = family.and_then(|family| family.extract::<bool>().ok());
     let (layout, template) = (layout::parse_arg(layout)?, layout::parse_arg(family.filter(|_| is_set.is_none()))?);
@@ -143,6 +145,7 @@ pub(crate) fn open_quietly(
     let opening = crate::remote::open_options(&allow, remote, storage_options)?
         .memory_map(memmap)
         .byteorder(byteorder)
+        .layout_params(params.clone())
         .stored_values(stored);
     let itself = is_set == Some(false);
     let (path, layout_text) = (PathBuf::new(), text(&layout));
@@ -157,6 +160,7 @@ pub(crate) fn open_quietly(
         without_signature: raw,
         stored_values: stored,
         files,
+        params,
     };
     let is_family = is_set == Some(true) || template.is_some();
     let opening = if is_family { opening.file_set_layout(template) } else { opening.layout(layout) };

@@ -454,6 +454,7 @@ class Layout:
         *,
         byteorder: str | None = None,
         add: bool = False,
+        params: dict[str, int | str] | None = None,
     ) -> None: ...
     def translate(self, dialect: str) -> tuple[str, list[str]]: ...
     def items(self) -> list[tuple[str, str]]: ...
@@ -492,6 +493,7 @@ def _open(
     stored: bool = False,
     files: int | slice | str | list[int | slice | str] | None = None,
     where: str | None = None,
+    params: dict[str, int | str] | None = None,
 ) -> File: ...
 def write(
     target: str | os.PathLike[str] | BinaryIO,
