@@ -14,7 +14,7 @@ import peer
 CASES = int(os.environ.get("TRILITH_CAMPAIGN", "24"))
 SEED = int(os.environ.get("TRILITH_CAMPAIGN_SEED", "1"))
 KINDS = ["char", "signed char", "unsigned short", "int", "long", "unsigned long long", "float", "double", "_Bool", "int16_t", "uint64_t"]
-KINDS += ["float _Complex", "double _Complex", "real", "enum small", "enum wide", "void *", "struct node *"]
+KINDS += ["float _Complex", "double _Complex", "real", "enum small", "enum wide", "void *", "struct node *", "node_t *", "int_least32_t"]
 #: Declarations that no layout expresses, each with the words that name it.
 REFUSED = [
     ("struct bad {{ int a : 3; int b; }} {};", "a bit field"),
@@ -38,6 +38,8 @@ class Header:
         self.lines = ["#include <stdint.h>", "#define USE_DOUBLE" if is_double else "#undef USE_DOUBLE", "#ifdef USE_DOUBLE"]
         self.lines += ["typedef double real;", "#else", "typedef float real;", "#endif", "#define N 3", "#define M (N + 1)"]
         self.lines += ["enum small { A, B = -3 };", f"enum wide {{ C = {self.chosen.choice(['4000000000', '0x100000000', '7'])} }};"]
+        # Declarations that are no part of the file.
+        self.lines += ["struct node;", "typedef struct node node_t, *node_p;", "extern int elsewhere;", "union other;", "int count(void);"]
         self.kinds = list(KINDS)
         for _ in range(self.chosen.randint(1, 4)):
             self.struct()
@@ -52,14 +54,14 @@ class Header:
             self.lines.append(f"{self.chosen.choice(self.kinds)} {name}{self.shape()};")
         self.lines.append("#endif")
 
-    def shape(self):
-        return self.chosen.choice(["", "", "[N]", "[2][M]", "[N - 1]"])
+    def shape(self, more=()):
+        return self.chosen.choice(["", "", "[N]", "[2][M]", "[N - 1]", *more])
 
     def struct(self):
         self.number += 1
         name = f"s{self.number}"
-        members = " ".join(f"{self.chosen.choice(self.kinds)} m{n}{self.shape()};" for n in range(self.chosen.randint(1, 5)))
-        form = self.chosen.randrange(6)
+        members = " ".join(f"{self.chosen.choice(self.kinds)} m{n}{self.shape(['[0]'])};" for n in range(self.chosen.randint(1, 5)))
+        form = self.chosen.randrange(8)
         packed = "__attribute__((packed))"
         if form == 0:
             self.lines.append(f"struct {packed} {name} {{ {members} }};")
@@ -69,6 +71,9 @@ class Header:
             return
         elif form == 2:
             self.lines += [f"#pragma pack(push, {self.chosen.choice([1, 2, 4, 8])})", f"struct {name} {{ {members} }};", "#pragma pack(pop)"]
+        elif form == 3:
+            self.lines += [f"typedef struct {name} {name}_t;", f"struct {name} {{ {members} {name}_t *next; }};"]
+            self.kinds.append(f"{name}_t")
         else:
             self.lines.append(f"struct {name} {{ {members} }};")
         self.kinds.append(f"struct {name}")
@@ -101,7 +106,7 @@ class Programs(peer.Case):
             found = [(item["path"], item["address"], item["nbytes"]) for item in items if item["path"].startswith("/v")]
             expected, at = [], 0
             for name, size in zip(header.variables, map(int, sizes)):
-                expected.append((f"/{name}", at, size))
+                expected.append((f"/{name}", at if size else None, size))
                 at += size
             self.assertEqual(found, expected, f"{seed}: {path.read_text()}")
             self.assertEqual((self.folder / "run.dat").stat().st_size, at)

@@ -68,6 +68,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("tests/interop/test_generated_fits.py"),
     },
     Campaign {
+        name: "fortran",
+        subject: "Fortran programs, compiled and run, against the values that they write",
+        cases: 200,
+        work: CampaignProgram::Python("tests/interop/test_fortran_programs.py"),
+    },
+    Campaign {
         name: "hdf5",
         subject: "HDF5 files of every datatype, filter, link and attribute, against h5py",
         cases: 1000,
@@ -104,6 +110,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_netcdf.py"),
     },
     Campaign {
+        name: "raw",
+        subject: "dumps of C programs, written again by the command, the package and generated code, against fwrite",
+        cases: 300,
+        work: CampaignProgram::Python("tests/interop/test_raw_programs.py"),
+    },
+    Campaign {
         name: "scalars",
         subject: "values of every spelling and tag through set, insert and convert, against Python asdf",
         cases: 5000,
@@ -111,7 +123,7 @@ const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "sets",
-        subject: "sets of raw files and single ones, against numpy",
+        subject: "sets of raw files and single ones, through command, package, xarray and dask, against numpy",
         cases: 300,
         work: CampaignProgram::Python("crates/trilith-py/tests/test_file_sets.py"),
     },

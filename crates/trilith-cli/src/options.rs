@@ -226,8 +226,11 @@ impl Options {
         // go through their files from front to back, where a map gains nothing.
         let mut files = self.of_catalog.as_deref().map(FileSelection::parse).transpose()?.unwrap_or_default();
         files.condition = self.condition.clone().filter(|_| !self.is_of_rows);
+        let params: Result<_> = self.layout_params.iter().map(|text| ParamSetting::parse(text)).collect();
+        // `layout write` has parameters with values of other forms.
+        let params = if self.under.is_some() { params? } else { params.unwrap_or_default() };
         let opening = OpenOptions::new().limits(self.command_limits()?).memory_map(false).byteorder(self.byteorder());
-        let opening = opening.open_catalog_only(self.itself).select_files(files).layout_params(self.param_settings()?);
+        let opening = opening.open_catalog_only(self.itself).select_files(files).layout_params(params);
         Ok(opening
             .allow(ReferencePermissions::read(&self.allow)?)
             .remote(self.remote_options()?)
@@ -276,10 +279,12 @@ impl Options {
     }
 
     /// Opens one of the files of a set by its path.
-    pub(crate) fn open_file_set_member(&self, path: &str, set: &FileSet) -> Result<File> {
-        let opening =
-            self.open_options()?.select_files(FileSelection::default()).byteorder(self.byteorder().or(set.native_byteorder()));
-        self.open_through(path, &opening.layout(set.template().clone()), &self.command_limits()?)
+    pub(crate) fn open_file_set_member(&self, path: &str, set: &FileSet, row: usize) -> Result<File> {
+        let limits = self.command_limits()?;
+        let how = set.catalog().stream_options(row, set.template(), &limits)?;
+        let order = how.order.or(self.byteorder()).or(set.native_byteorder());
+        let opening = self.open_options()?.select_files(FileSelection::default()).byteorder(order).layout_params(Vec::new());
+        self.open_through(path, &opening.layout(how.layout), &limits)
     }
 
     /// Opens a catalog as the file that it is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
-use trilith::dudley::{FileSelection, ShapeMismatch};
+use trilith::dudley::{FileSelection, ParamSetting, ShapeMismatch};
 use trilith::layout::Byteorder;
 
 use crate::nodes::ItemRef;
@@ -31,6 +31,8 @@ pub(crate) struct FileOrigin {
     pub stored_values: bool,
     /// The files of a file set that were chosen.
     pub files: FileSelection,
+    /// The values of fixed parameters of the layout in the files of a set.
+    pub params: Vec<(String, ParamSetting)>,
     /// Places besides the folder of the file that references may lead to: absolute folders, and prefixes of URLs.
     pub allow: Vec<String>,
 }
@@ -70,6 +72,16 @@ impl FileOrigin {
                 files.append(format!("along={name}"))?;
             }
             dict.set_item("files", files)?;
+        }
+        if !self.params.is_empty() {
+            let params = PyDict::new(py);
+            for (name, setting) in &self.params {
+                match setting {
+                    ParamSetting::Number(value) => params.set_item(name, value)?,
+                    _ => params.set_item(name, "fill")?,
+                }
+            }
+            dict.set_item("params", params)?;
         }
         if !self.allow.is_empty() {
             dict.set_item("allow", &self.allow)?;

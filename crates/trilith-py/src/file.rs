@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::check::VerifyDepth;
-use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_variables};
+use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions, append_draft, append_variables};
 use trilith::layout::{Byteorder, Layout as Parsed};
 use trilith_io::suggest::hex;
 
@@ -148,6 +148,8 @@ struct FileSetArguments {
     files: FileSelection,
     /// `True` if the files have no signature.
     raw: bool,
+    /// Values of fixed parameters of the layout in each file.
+    params: Vec<(String, ParamSetting)>,
 }
 
 impl Default for OpenArguments<'_> {
@@ -188,6 +190,10 @@ impl<'py> OpenArguments<'py> {
                 self.set.files.condition = condition;
             }
             "where" => self.set.files.condition = value.extract()?,
+            "params" => {
+                let wrong = || PyTypeError::new_err("params is a dictionary of names and numbers, or \"fill\"");
+                self.set.params = layout::parse_params(given.map(|given| given.cast()).transpose().map_err(|_| wrong())?)?;
+            }
             "family" => match given.map(|value| (value, value.extract::<bool>())) {
                 Some((_, Ok(is_set))) => (self.set.catalog_only, self.set.required) = (!is_set, is_set),
                 Some((value, Err(_))) => {
@@ -205,13 +211,14 @@ impl<'py> OpenArguments<'py> {
     /// Opens the file.
     fn open(self, py: Python<'py>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, File>> {
         let Self { memmap, layout, byteorder, allow, storage_options, physical, set } = self;
-        let FileSetArguments { catalog_only, required, layout: template, files, raw } = set;
+        let FileSetArguments { catalog_only, required, layout: template, files, raw, params } = set;
         let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
         // Another process may have another working directory, so the paths of folders become absolute.
         let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
         let opening = crate::remote::open_options(&allow, storage_options.as_ref())?
             .memory_map(memmap)
             .byteorder(byteorder)
+            .layout_params(params.clone())
             .stored_values(!physical);
         let (path, layout_text) = (PathBuf::new(), text(&layout));
         let home = FileOrigin {
@@ -225,6 +232,7 @@ impl<'py> OpenArguments<'py> {
             without_signature: raw,
             stored_values: !physical,
             files,
+            params,
         };
         let opening = if required { opening.file_set_layout(template) } else { opening.layout(layout) };
         let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(catalog_only);

@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
 use trilith::bytes::{self, LocalOptions, NewFile, NoReferences, WriteBasis, read_text};
-use trilith::dudley::{Catalog, CatalogListing, DudleyFile, LayoutStorage, LayoutValues, StreamOptions, native_order};
+use trilith::dudley::{
+    Catalog, CatalogListing, DudleyFile, LayoutStorage, LayoutValues, ParamSetting, StreamOptions, native_order,
+};
 use trilith::file::{FileFinder, FileFormat, check_name};
 use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptions, parse};
 
@@ -39,6 +41,20 @@ fn read(text: &[u8]) -> trilith::Result<Parsed> {
     let mut options = ParseOptions::default();
     options.limits = Limits::from_env()?;
     parse(text, &options)?.into_layout()
+}
+
+/// Reads the values of fixed parameters: a number, or "fill".
+pub(crate) fn parse_params(params: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, ParamSetting)>> {
+    let mut parsed = Vec::new();
+    for (name, value) in params.into_iter().flatten() {
+        let setting = match value.extract::<i64>() {
+            Ok(number) => ParamSetting::Number(number),
+            Err(_) if value.extract::<String>().is_ok_and(|text| text == "fill") => ParamSetting::Fill,
+            Err(_) => return Err(PyTypeError::new_err(format!("the value of a parameter is a number or \"fill\", not {value}"))),
+        };
+        parsed.push((name.extract()?, setting));
+    }
+    Ok(parsed)
 }
 
 #[pymethods]
@@ -215,9 +231,13 @@ impl Layout {
     /// path : str or os.PathLike
     ///     The catalog to write.
     /// byteorder : {"little", "big"}, optional
-    ///     The byte order of files without a signature, if the layout does not have it.
+    ///     The byte order of files without a signature, if the layout does not have it. By default it is found for each file by
+    ///     its size and the expected values of the layout.
     /// add : bool
     ///     Keep the files that the catalog already lists, and add `files`.
+    /// params : dict, optional
+    ///     Values of fixed parameters of the layout in each file: `{"n": 5}`, or `{"n": "fill"}` for the number that follows from
+    ///     the length of the file.
     ///
     /// Raises
     /// ------
@@ -235,7 +255,7 @@ impl Layout {
     /// >>> layout.catalog(f"{folder}/r*.bd", f"{folder}/runs.bd")
     /// >>> trilith.open(f"{folder}/runs.bd")["rho"][:, 0].tolist()
     /// [0.0, 1.0, 2.0]
-    #[pyo3(signature = (files, path, *, byteorder=None, add=false))]
+    #[pyo3(signature = (files, path, *, byteorder=None, add=false, params=None))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn catalog(
         &self,
@@ -244,8 +264,10 @@ impl Layout {
         path: PathBuf,
         byteorder: Option<&str>,
         add: bool,
+        params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let order = crate::source::parse_byteorder(byteorder)?;
+        let params = parse_params(params)?;
         let files = match files.extract::<PathBuf>() {
             Ok(file) => vec![file],
             Err(_) => files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?,
@@ -253,17 +275,20 @@ impl Layout {
         let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
             let known = add.then(|| DudleyFile::open(bytes::open(&path, LocalOptions::default())?, None, &limits)).transpose()?;
-            // Files without a signature are in the byte order of the catalog, as those that it lists.
-            let order = order.or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
-            let mut open = |path: &Path, layout: Option<&Parsed>| {
-                let mut how = StreamOptions::default();
-                (how.layout, how.order) = (layout.cloned(), order);
+            let listed = known.as_ref().map(Catalog::read).transpose()?;
+            // Files without a signature are in the byte order of the catalog, as those that it lists, unless it has one for each.
+            let is_mixed = listed.as_ref().is_some_and(|listed| listed.byteorder_of(0).is_some());
+            let of_catalog =
+                known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order).filter(|_| !is_mixed);
+            let mut how = StreamOptions::default();
+            (how.layout, how.order, how.params) = (Some(self.0.clone()), order.or(of_catalog), params);
+            listed.as_ref().map_or(Ok(()), |listed| listed.check_added_params(&how.params))?;
+            let mut open = |path: &Path, how: StreamOptions| {
                 DudleyFile::open_with(trilith::OpenOptions::new().source(path)?.0, &NoReferences, how, &limits)
             };
-            let listed = known.as_ref().map(Catalog::read).transpose()?;
             let named = FileFinder::new().all_files(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
             let files = CatalogListing::files(&path, listed.as_ref(), named.iter().map(|name| bytes::path_of(name)))?;
-            let listing = CatalogListing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
+            let listing = CatalogListing::read(&path, self.1.as_deref(), &files, &how, &mut open)?;
             let draft = listing.draft()?;
             let basis = known.as_ref().map_or(WriteBasis::Nothing, |known| WriteBasis::LockedBy(&**known.source()));
             let mut file = NewFile::create(&path, basis)?;

@@ -7,6 +7,7 @@ import ctypes
 import os
 import pickle
 import random
+import subprocess
 
 import numpy as np
 import pytest
@@ -137,35 +138,145 @@ def test_random_raw_files_match_numpy(tmp_path, seed):
     assert (tmp_path / "r.dat").read_bytes() == b"".join(parts), text
 
 
+RECORD = np.dtype([("a", "i2"), ("b", "f8")])
+MAGIC = 0x54524C54
+
+
+class RandomSet:
+    """Raw files of random counts: with 0 elements, ragged, in several byte orders, and with counts after the first array."""
+
+    def __init__(self, folder, seed):
+        rng = random.Random(seed)
+        self.rng, self.path = rng, folder / "c.bd"
+        self.axes = rng.choice([("n",), ("n", "3"), ("2", "n")])
+        self.is_late, self.is_mixed = rng.random() < 0.4, rng.random() < 0.4
+        self.orders = [rng.choice("<>") for _ in range(rng.randrange(2, 6))]
+        if not self.is_mixed:
+            self.orders = self.orders[:1] * len(self.orders)
+        self.x, self.q, self.files = [], [], []
+        for number, order in enumerate(self.orders):
+            count, late = rng.randrange(4), rng.randrange(4)
+            shape = [count if axis == "n" else int(axis) for axis in self.axes]
+            self.x.append(2**62 + np.arange(np.prod(shape), dtype="i8").reshape(shape))
+            self.q.append(np.array([(k - 2, k / 2) for k in range(late if self.is_late else count)], RECORD))
+            words = [(MAGIC, "u4"), (count, "i2"), (number, "f4")]
+            parts = [np.array(value, order + kind).tobytes() for value, kind in words] + [self.x[-1].astype(order + "i8").tobytes()]
+            if self.is_late:
+                parts.append(np.array(late, order + "i4").tobytes())
+            parts.append(self.q[-1].astype(RECORD.newbyteorder(order)).tobytes())
+            self.files.append(folder / f"r{number}.dat")
+            self.files[-1].write_bytes(b"".join(parts))
+        self.layout = trilith.Layout(self.text())
+        self.layout.catalog(folder / "r*.dat", self.path)
+
+    def text(self):
+        order = "" if self.is_mixed else self.orders[0]
+        expected, dims = f"#: expect_value={MAGIC}", ", ".join(self.axes)
+        if not self.is_late:
+            head = f"{order}\n{{ magic = u4 {expected}\n n : i2 %1  time = f4 %1 }}\n"
+            return head + f"x = i8[{dims}] %1\nq = {{ a = i2 b = f8 %1 }}[n] %1\n"
+        text = f"magic: ORDERu4 {expected}\nn = ORDERi2 %1  time: ORDERf4 %1\nx: ORDERi8({dims}) %1\nm = ORDERi4 %1\n"
+        return (text + "q: { a: ORDERi2 b: ORDERf8 %1 }(m) %1\n").replace("ORDER", order)
+
+    def items(self):
+        """The items and members with the arrays of the files, and the axis whose length differs."""
+        length = "m" if self.is_late else "n"
+        yield "x", self.x, "n", self.axes.index("n")
+        yield "q", self.q, length, 0
+        yield "q.b", [records["b"] for records in self.q], length, 0
+
+
+def values(found):
+    return found[...] if isinstance(found, trilith.Array) else found
+
+
+def check_padded(found, expected):
+    """Compares one row for each file, None for a file that is missing, with the arrays of the files."""
+    for row, one in zip(found, expected):
+        if one is None:
+            assert np.ma.count(row) == 0 if row.dtype.names is None else all(row.mask[name].all() for name in row.dtype.names)
+            continue
+        box = row[tuple(slice(0, length) for length in one.shape)]
+        np.testing.assert_array_equal(np.asarray(box), one)
+        if one.dtype.names is None:
+            assert not np.ma.getmaskarray(box).any() and np.ma.count(row) == one.size
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_sets_match_numpy(tmp_path, seed):
-    rng = random.Random(seed)
-    axes = rng.choice([("n",), ("n", "3"), ("2", "n")])
-    layout = trilith.Layout(f"<\n{{ n : i2  time = f4 }}\nx = i8[{', '.join(axes)}] %1\nq = {{ a = i2 b = f8 %1 }}[n] %1\n")
-    record = np.dtype([("a", "<i2"), ("b", "<f8")])
-    arrays, records = [], []
-    for number in range(rng.randrange(2, 6)):
-        count = rng.randrange(4)
-        shape = [count if axis == "n" else int(axis) for axis in axes]
-        arrays.append(2**62 + np.arange(np.prod(shape), dtype="<i8").reshape(shape))
-        records.append(np.array([(k, k / 2) for k in range(count)], record))
-        head = np.array([count], "<i2").tobytes() + b"\0\0" + np.array([number], "<f4").tobytes()
-        (tmp_path / f"r{number}.dat").write_bytes(head + arrays[-1].tobytes() + records[-1].tobytes())
-    layout.catalog(tmp_path / "r*.dat", tmp_path / "c.bd")
-    each = trilith.open_set(tmp_path / "c.bd", shape="each")
-    along = trilith.open_set(tmp_path / "c.bd", shape="along=n")
-    for name, expected in (("x", arrays), ("q", records), ("q.b", [one["b"] for one in records])):
+    made = RandomSet(tmp_path, seed)
+    each = trilith.open_set(made.path, shape="each")
+    padded = trilith.open_set(made.path, shape="pad")
+    assert each["time"][...].tolist() == list(range(len(made.files)))
+    for name, expected, length, axis in made.items():
         for found, one in zip(each[name], expected):
-            np.testing.assert_array_equal(found[...] if isinstance(found, trilith.Array) else found, one)
-        axis = axes.index("n") if name == "x" else 0
+            np.testing.assert_array_equal(values(found), one)
         if any(one.size for one in expected):
+            along = trilith.open_set(made.path, shape=f"along={length}")
             np.testing.assert_array_equal(along[name][...], np.concatenate(expected, axis))
-            padded = trilith.open_set(tmp_path / "c.bd", shape="pad")[name][...]
-            for found, one in zip(padded, expected):
-                box = found[tuple(slice(0, length) for length in one.shape)]
-                np.testing.assert_array_equal(np.asarray(box), one)
-                assert not np.ma.getmaskarray(box).any() if one.dtype.names is None else True
-                assert np.ma.count(found) == one.size if one.dtype.names is None else True
+            check_padded(padded[name][...], expected)
+    check_files(made)
+    check_xarray(made)
+    check_command(made)
+    check_damage(made)
+
+
+def check_files(made):
+    """Each file by itself, in the byte order that it has."""
+    for path, order, x, q in zip(made.files, made.orders, made.x, made.q):
+        with trilith.open(path, layout=made.layout, byteorder="big" if order == ">" else "little") as file:
+            np.testing.assert_array_equal(values(file["x"]), x)
+            np.testing.assert_array_equal(values(file["q"]), q)
+
+
+def check_xarray(made):
+    xarray = pytest.importorskip("xarray")
+    for options in ({}, {"chunks": {}}) if any(x.size for x in made.x) else ():
+        with xarray.open_dataset(made.path, engine="trilith", shape="pad", **options) as dataset:
+            for row, one in zip(dataset["x"].values, made.x):
+                found = [value for value in row.ravel().tolist() if value is not None and value == value]
+                assert found == one.ravel().tolist()
+            if any(q.size for q in made.q):
+                for row, one in zip(dataset["q.b"].values, made.q):
+                    np.testing.assert_array_equal(row[: len(one)], one["b"])
+                    assert np.isnan(row[len(one) :]).all()
+
+
+def run_command(*words, status=0):
+    program = os.environ.get("TRILITH_BIN")
+    if program is None:
+        pytest.skip("TRILITH_BIN is not set")
+    ended = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+    assert ended.returncode == status, f"{words}: {ended.stdout}{ended.stderr}"
+    return ended.stdout + ended.stderr
+
+
+def check_command(made):
+    run_command("verify", made.path)
+    run_command("layout", "catalog", "--check", made.path, made.path)
+    target = made.path.parent / "out.npy"
+    for name, expected, length, axis in made.items():
+        if any(one.size for one in expected):
+            run_command("get", f"{made.path}#/{name}", "--files", f"along={length}", "-o", target, "--overwrite")
+            np.testing.assert_array_equal(np.load(target), np.concatenate(expected, axis))
+            number = next(number for number, one in enumerate(expected) if one.size)
+            run_command("get", f"{made.path}#/{name}", "--files", f"{number}:{number + 1}", "-o", target, "--overwrite")
+            np.testing.assert_array_equal(np.load(target)[0], expected[number])
+
+
+def check_damage(made):
+    """A file that is missing is masked, and one that is cut off is named."""
+    number = made.rng.randrange(len(made.files))
+    others = [one for at, one in enumerate(made.x) if at != number]
+    content = made.files[number].read_bytes()
+    made.files[number].write_bytes(content[: made.rng.randrange(len(content))])
+    assert made.files[number].name in run_command("layout", "catalog", "--check", made.path, made.path, status=1)
+    assert made.files[number].name in run_command("verify", made.path, status=1)
+    made.files[number].unlink()
+    assert made.files[number].name in run_command("verify", made.path, status=1)
+    if any(one.size for one in others):
+        expected = [None if at == number else one for at, one in enumerate(made.x)]
+        check_padded(trilith.open_set(made.path, shape="pad")["x"][...], expected)
 
 
 def test_raw_files_grow_under_their_layout(tmp_path):
@@ -179,3 +290,57 @@ def test_raw_files_grow_under_their_layout(tmp_path):
     with trilith.open(tmp_path / "r.dat", layout=layout) as f, pytest.raises((ValueError, NotImplementedError)):
         f.extend({"y": np.ones(2)})
     assert (tmp_path / "r.dat").read_bytes() == expected
+
+
+def test_histories_without_a_count(tmp_path):
+    layout = trilith.Layout("< { time = f8 }\nn : 1\nx = f8[n, 2]\n")
+    counts = (3, 0, 1)
+    for number, count in enumerate(counts):
+        (tmp_path / f"h{number}.dat").write_bytes(np.arange(number, number + 1 + 2.0 * count, dtype="<f8").tobytes())
+    layout.catalog(tmp_path / "h*.dat", tmp_path / "c.bd", params={"n": "fill"})
+    expected = [np.arange(number + 1, number + 1 + 2.0 * count).reshape(count, 2) for number, count in enumerate(counts)]
+    each = trilith.open_set(tmp_path / "c.bd", shape="each")
+    for found, one in zip(each["x"], expected):
+        np.testing.assert_array_equal(values(found), one)
+    along = trilith.open_set(tmp_path / "c.bd", shape="along=n")
+    np.testing.assert_array_equal(along["x"][...], np.concatenate(expected))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(along["x"]))[...], np.concatenate(expected))
+    # A catalog without these values gets them when it is opened.
+    layout.catalog([tmp_path / "h0.dat", tmp_path / "h2.dat"], tmp_path / "plain.bd")
+    assert trilith.open_set(tmp_path / "plain.bd")["x"].shape == (2, 1, 2)
+    filled = trilith.open_set(tmp_path / "plain.bd", shape="each", params={"n": "fill"})
+    assert [x.shape for x in filled["x"]] == [(3, 2), (1, 2)]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(filled["x"][0]))[...], expected[0])
+    assert trilith.open_set(tmp_path / "plain.bd", params={"n": 0})["time"].shape == (2,)
+    for params, message in (({"m": 1}, "no parameter m"), ({"time": 1}, "no parameter time"), ({"n": -2}, "-2")):
+        with pytest.raises(ValueError, match=message):
+            trilith.open_set(tmp_path / "plain.bd", params=params)["x"]
+    with pytest.raises(TypeError, match="fill"):
+        trilith.open_set(tmp_path / "plain.bd", params={"n": "all"})
+    xarray = pytest.importorskip("xarray")
+    with xarray.open_dataset(tmp_path / "plain.bd", engine="trilith", shape="along=n", params={"n": "fill"}) as dataset:
+        np.testing.assert_array_equal(dataset["x"].values, np.concatenate(expected))
+
+
+def test_byte_orders_are_found_by_size_or_refused(tmp_path):
+    layout = trilith.Layout("{ n : i4  time = f4 }\nx = f8[n]\nq = { a = i2  b = f4 %1 }[n]\n")
+    record = np.dtype([("a", "i2"), ("b", "f4")], align=False)
+    for number, order in enumerate("<><"):
+        q = np.array([(1, 2.5), (3, 4.5)], record).astype(record.newbyteorder(order))
+        # The alignment of the struct is that of its first member.
+        head = np.array(2, order + "i4").tobytes() + np.array(number, order + "f4").tobytes()
+        (tmp_path / f"r{number}.dat").write_bytes(head + np.array([1.0, number], order + "f8").tobytes() + q.tobytes())
+    layout.catalog(tmp_path / "r*.dat", tmp_path / "c.bd")
+    found = trilith.open_set(tmp_path / "c.bd")
+    assert found["time"][...].tolist() == [0, 1, 2]
+    assert found["x"][...].tolist() == [[1, 0], [1, 1], [1, 2]]
+    for name in ("a", "b"):
+        assert found["q"][...][name].tolist() == found[f"q.{name}"][...].tolist() == [q.astype(record)[name].tolist()] * 3
+    np.testing.assert_array_equal(found["q"][1:, 1]["b"], [4.5, 4.5])
+    # Without elements the file has one size in both orders.
+    (tmp_path / "r3.dat").write_bytes(np.array([0, 0], "<i4").tobytes())
+    with pytest.raises(ValueError, match="r3.dat: it fits its layout in both byte orders"):
+        layout.catalog(tmp_path / "r*.dat", tmp_path / "d.bd")
+    (tmp_path / "r3.dat").write_bytes(np.array([5, 0], "<i4").tobytes())
+    with pytest.raises(ValueError, match="r3.dat: it fits its layout in neither byte order"):
+        layout.catalog(tmp_path / "r*.dat", tmp_path / "d.bd")

@@ -141,7 +141,7 @@ impl Convert {
         let (catalog, target) = (path_of(input), path_of(output));
         let folder = catalog.parent().unwrap_or(Path::new(""));
         let mut outcome = Outcome::Success;
-        for name in set.rows().iter().cloned().flatten().filter_map(|row| set.catalog().files().get(row)) {
+        for (row, name) in set.rows().iter().cloned().flatten().filter_map(|row| Some((row, set.catalog().files().get(row)?))) {
             if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(Error::invalid_input(format!("{name:?} in the catalog leads out of its folder")));
             }
@@ -151,7 +151,7 @@ impl Convert {
                 make_folder(above)?;
             }
             let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
-            let done = options.open_file_set_member(&input, set).and_then(|file| self.convert_file(file, &input, &output, options));
+            let done = options.open_file_set_member(&input, set, row).and_then(|file| self.convert_file(file, &input, &output, options));
             let done = done.and_then(|done| match done {
                 Some((json, line)) => report_written(&output, &json, &line, options).map(|()| Outcome::Success),
                 None => Ok(Outcome::Negative),

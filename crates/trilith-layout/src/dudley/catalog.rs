@@ -7,13 +7,16 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use super::catalog_record::CatalogRecord;
 use super::datatype::datatype_of;
-use super::dudley_file::{DudleyFile, StreamItems};
+use super::dudley_file::{DudleyFile, StreamItems, StreamOptions};
+use super::file_settings::FileSettings;
 use super::item_request::ItemRequest;
 use super::new_item::Draft;
+use super::param_settings::{ParamSetting, fixed_value};
 use super::parameters::{FirstFileParams, ParamTable};
 use super::write::base_of;
-use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
+use crate::array::{Array, Byteorder, Datatype, Index, StructType};
 use crate::bytes::{Source, SourceBacking};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
@@ -36,127 +39,7 @@ pub struct Catalog {
     offsets: Option<Vec<i64>>,
     native: Option<bool>,
     template: Option<Layout>,
-}
-
-/// The record of a catalog about its files, besides their parameters, so that it can be read without further
-/// options.
-#[derive(Debug, Clone)]
-pub(super) struct CatalogRecord {
-    /// The text of the layout.
-    text: String,
-    /// `true` if the files have a signature; None before there are any.
-    native: Option<bool>,
-    pub order: Option<Byteorder>,
-    /// The content of the summary block, in order: each with the values of a variable, None for a parameter.
-    summary: Vec<(String, Option<ParamColumn>)>,
-}
-
-/// The values of a variable in all files; None once a file has it in another form.
-type ParamColumn = Option<(Datatype, Vec<u64>, Vec<u8>)>;
-
-impl CatalogRecord {
-    pub(super) fn new(layout: &Layout) -> Self {
-        let summary = layout.summary_members().into_iter();
-        let summary = summary.map(|(name, is_param)| (name.to_owned(), (!is_param).then_some(None))).collect();
-        Self { text: layout.text().to_owned(), native: None, order: layout.order(), summary }
-    }
-
-    /// Takes one more file; returns what does not go together with the files before it.
-    pub(super) fn add_file(&mut self, file: &DudleyFile) -> Result<Option<String>> {
-        let (native, order) = (file.signature().is_some(), file.byteorder());
-        let is_first = self.native.is_none();
-        let of = |native: bool| if native { "a signature" } else { "no signature" };
-        match self.native.replace(native).filter(|before| *before != native) {
-            Some(before) => return Ok(Some(format!("it has {}, the files before it have {}", of(native), of(before)))),
-            None if is_first => self.order = order,
-            None => {}
-        }
-        let items = file.locate_items()?;
-        for (name, column) in &mut self.summary {
-            let Some(column) = column else { continue };
-            let array = items.array_at(&format!("/{}", quoted_name(name)))?;
-            let (datatype, shape) = (array.datatype(), array.shape());
-            let mut bytes = match (column.take(), is_first) {
-                (None, true) => Vec::new(),
-                (Some((known, dims, bytes)), _) if known == *datatype && dims == shape => bytes,
-                _ => continue,
-            };
-            if array.is_empty() || datatype.as_struct().is_some() {
-                continue;
-            }
-            array.for_each_piece_in(Byteorder::Little, 1 << 20, &mut |piece| {
-                bytes.extend_from_slice(piece);
-                Ok(())
-            })?;
-            *column = Some((datatype.clone(), shape.to_vec(), bytes));
-        }
-        Ok(None)
-    }
-
-    /// Returns a warning if the files are not in the order of the number `time` that they store, with the first that is too early.
-    pub(super) fn find_decreasing_time(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<String>> {
-        let mut ordinal = 0;
-        let mut times: Vec<f64> = Vec::new();
-        for (name, column) in &self.summary {
-            match (name.as_str(), column) {
-                ("time", Some(Some((datatype, shape, bytes))))
-                    if shape.is_empty() && (datatype.is_integer() || datatype.is_float()) =>
-                {
-                    let values = Array::from_bytes(bytes.clone(), datatype.clone(), Byteorder::Little, vec![rows.len() as u64]);
-                    times = values.and_then(|values| values.load_as::<f64>()).unwrap_or_default();
-                }
-                ("time", None) => {
-                    times = rows.iter().filter_map(|(_, values)| values.get(ordinal)).map(|value| *value as f64).collect();
-                }
-                _ => {}
-            }
-            ordinal += usize::from(column.is_none());
-        }
-        let late = times
-            .windows(2)
-            .position(|pair| matches!(pair, [one, next] if one.partial_cmp(next) != Some(std::cmp::Ordering::Less)));
-        Ok(late.and_then(|at| {
-            let ((one, _), (next, _)) = (rows.get(at)?, rows.get(at + 1)?);
-            let (before, after) = (times.get(at)?, times.get(at + 1)?);
-            Some(format!(
-                "time does not increase: it is {before} in {one} and {after} in {next}; --sort time puts the files in its order"
-            ))
-        }))
-    }
-
-    /// The records as structs of what the summary block stores; None if it stores nothing.
-    fn build_record_array(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
-        let (mut fields, mut columns, mut ordinal) = (Vec::new(), Vec::new(), 0);
-        let mut size = 0u64;
-        for (name, column) in &self.summary {
-            let (datatype, shape, bytes) = match column {
-                Some(Some((datatype, shape, bytes))) => (datatype.clone(), shape.clone(), bytes.clone()),
-                Some(None) => continue,
-                None => {
-                    let values = rows.iter().filter_map(|(_, values)| values.get(ordinal));
-                    let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
-                    ordinal += 1;
-                    (Datatype::Int64, Vec::new(), bytes)
-                }
-            };
-            let field = Field::new(name, datatype, Byteorder::Little).with_shape(shape).with_offset(size);
-            let width = field.count().saturating_mul(field.datatype.packed_size());
-            size = size.saturating_add(width);
-            fields.push(field);
-            columns.push((crate::bytes::to_usize(width)?, bytes));
-        }
-        if fields.is_empty() {
-            return Ok(None);
-        }
-        let mut bytes = Vec::new();
-        for row in 0..rows.len() {
-            for (width, column) in &columns {
-                bytes.extend_from_slice(column.get(row * width..(row + 1) * width).unwrap_or(&[]));
-            }
-        }
-        let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
-        Array::from_bytes(bytes, datatype, Byteorder::Little, vec![rows.len() as u64]).map(Some)
-    }
+    settings: Arc<FileSettings>,
 }
 
 /// The files of a family by the names that the catalog has for them, and what those held that were opened.
@@ -261,7 +144,8 @@ impl Catalog {
             return Err(Error::invalid_input(format!("the catalog has {} files and {rows} records", files.len())));
         }
         let (native, template) = read_catalog_record(file, &items)?;
-        Ok(Self { files: Arc::new(FileNames::new(files)), records, offsets, native, template })
+        let settings = Arc::new(FileSettings::read(&items, files.len())?);
+        Ok(Self { files: Arc::new(FileNames::new(files)), records, offsets, native, template, settings })
     }
 
     /// Returns `true` if a file is a catalog that holds the layout of its files and records whether they have a signature, so that
@@ -288,6 +172,67 @@ impl Catalog {
     /// Returns whether the files have a signature, if the catalog records it.
     pub fn is_native(&self) -> Option<bool> {
         self.native
+    }
+
+    /// Returns the byte order that the catalog has for a file, if the files have several.
+    pub fn byteorder_of(&self, row: usize) -> Option<Byteorder> {
+        self.settings.order(row)
+    }
+
+    /// Checks the values of fixed parameters with which files are added to the catalog.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`] if one of them has a value for each file of the catalog and none for the new files.
+    #[doc(hidden)]
+    pub fn check_added_params(&self, params: &[(String, ParamSetting)]) -> Result<()> {
+        let is_missing = |name: &str| !params.iter().any(|(known, _)| known == name);
+        let Some((name, _)) = self.settings.params.iter().find(|(name, _)| is_missing(name)) else { return Ok(()) };
+        let message = format!("the catalog has a value of {name} for each file, and the files to add need one as well");
+        Err(Error::invalid_input(message).hint(format!("--param {name}=fill, or params={{\"{name}\": \"fill\"}} in Python")))
+    }
+
+    /// Returns the options under which a file of the set is opened: its layout, and its byte order if the catalog has one.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`] if the layout lacks a fixed parameter that has a value for the file.
+    #[doc(hidden)]
+    pub fn stream_options(&self, row: usize, template: &Layout, limits: &Limits) -> Result<StreamOptions> {
+        self.settings.stream_options(row, template, limits)
+    }
+
+    /// Gives fixed parameters of the layout a value for each file: a number, or what follows from the length of the file. `open` opens
+    /// one of the files `rows`; the others keep the values that they have.
+    ///
+    /// # Errors
+    /// Returns the errors of `open`, and [`ErrorKind::InvalidInput`] if the layout has no such fixed parameter.
+    #[doc(hidden)]
+    pub fn set_params(
+        &mut self,
+        template: &Layout,
+        params: &[(String, ParamSetting)],
+        rows: &[Range<usize>],
+        open: &mut dyn FnMut(&str, StreamOptions) -> Result<DudleyFile>,
+        limits: &Limits,
+    ) -> Result<()> {
+        let mut settings = FileSettings::clone(&self.settings);
+        for (name, setting) in params {
+            let fixed = fixed_value(template, name)?;
+            let mut values = match (setting, settings.params.iter().find(|(known, _)| known == name)) {
+                (ParamSetting::Number(value), _) => vec![*value; self.len()],
+                (ParamSetting::Fill, Some((_, known))) => known.clone(),
+                (ParamSetting::Fill, None) => vec![fixed; self.len()],
+            };
+            for row in rows.iter().cloned().flatten().filter(|_| *setting == ParamSetting::Fill) {
+                let (Some(file), Some(value)) = (self.files.names.get(row), values.get_mut(row)) else { continue };
+                let mut how = settings.stream_options(row, template, limits)?;
+                how.params = params.to_vec();
+                let file = open(file, how).map_err(|error| error.context(file.clone()))?;
+                *value = fixed_value(file.layout(), name)?;
+            }
+            settings.set_param(name, values);
+        }
+        self.settings = Arc::new(settings);
+        Ok(())
     }
 
     /// Returns `true` if several streams share a file.
@@ -366,6 +311,7 @@ impl Catalog {
         };
         let files = Draft::data(Array::from_texts(&names, &[rows.len() as u64])?);
         let mut items = vec![("files", files), ("records", Draft::data(records))];
+        items.extend(record.map(|record| record.settings.draft_items()).transpose()?.unwrap_or_default());
         if let Some(record) = record.filter(|record| !record.text.is_empty()) {
             let text = record.text.clone().into_bytes();
             let datatype = Datatype::with_length("utf8", text.len() as u64)?;
@@ -441,9 +387,27 @@ impl Catalog {
             template.require_template()?;
         }
         let table = self.load_param_table(template, &options.limits)?;
+        let rows: Vec<usize> = rows.iter().cloned().flatten().collect();
+        for alike in rows.chunk_by(|one, other| self.settings.has_same_params(*one, *other)) {
+            let Some(first) = alike.first() else { continue };
+            let template = self.settings.layout_of(*first, template, &options.limits)?;
+            self.locate_alike(&template, item, alike, (options, &table), take)?;
+        }
+        Ok(())
+    }
+
+    /// Does the same as [`Catalog::locate_rows`] for files that have the same values of fixed parameters.
+    fn locate_alike(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[usize],
+        (options, table): (&EvaluateOptions, &ParamTable),
+        take: &mut dyn FnMut(usize, FileItemLocation<'_>) -> Result<()>,
+    ) -> Result<()> {
         let base = if options.is_native { base_of(template.dialect()) } else { 0 };
         let mut evaluation = None;
-        let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.names.get(row)?)));
+        let chosen = rows.iter().filter_map(|row| Some((*row, self.files.names.get(*row)?)));
         for (row, file) in chosen {
             let supply = |request: &crate::layout::ParamRequest| {
                 let value = table.param_value(row, request.item, request.ordinal);
@@ -486,7 +450,14 @@ impl Catalog {
     pub(super) fn expected_params(&self, template: &Layout, options: &EvaluateOptions) -> Result<FirstFileParams> {
         let table = self.load_param_table(template, &options.limits)?;
         let starts = self.offsets.clone().unwrap_or_default();
-        Ok(FirstFileParams { template: template.clone(), params: table, options: options.clone(), param_offsets: starts })
+        let settings = Arc::clone(&self.settings);
+        Ok(FirstFileParams {
+            template: template.clone(),
+            params: table,
+            settings,
+            options: options.clone(),
+            param_offsets: starts,
+        })
     }
 
     pub(super) fn load_param_table(&self, template: &Layout, limits: &Limits) -> Result<ParamTable> {

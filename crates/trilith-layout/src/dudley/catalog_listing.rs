@@ -4,17 +4,20 @@ use crate::bytes::shown_path;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::catalog::{Catalog, CatalogRecord};
-use super::dudley_file::DudleyFile;
+use super::catalog::Catalog;
+use super::catalog_record::CatalogRecord;
+use super::dudley_file::{DudleyFile, StreamOptions};
 use super::layout_values::ParamMismatch;
 use super::new_item::Draft;
+use super::order_detection::open_member;
+use super::param_settings::fixed_value;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, ErrorKind, Result};
 use crate::glob::natural;
 use crate::layout::{Dialect, Layout, canonical_path};
 
-/// Opens a file by its path: under the layout of the family, or (None) under that in the file.
-pub type FileOpener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
+/// Opens a file by its path: under the layout of the options, or if they have none, under that in the file.
+pub type FileOpener<'o> = dyn FnMut(&Path, StreamOptions) -> Result<DudleyFile> + 'o;
 
 /// The files that a catalog is to list, with their parameters and what they say against them.
 #[derive(Debug, Clone)]
@@ -34,6 +37,8 @@ pub struct CatalogListing {
 impl CatalogListing {
     /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will be: the files
     /// are named from its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one.
+    /// `how` has the layout, the byte order and the values of fixed parameters. A byte order that neither it nor a file gives
+    /// is found by the size and the expected values of each file.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] for a file outside of that folder,
@@ -44,28 +49,32 @@ impl CatalogListing {
         catalog: &Path,
         template: Option<&Path>,
         files: impl IntoIterator<Item = P>,
-        layout: &Layout,
+        how: &StreamOptions,
         open: &mut FileOpener<'_>,
     ) -> Result<Self> {
         let folder = folder_of(catalog)?;
+        let layout = layout_of_set(how)?;
         if layout.dialect() == Dialect::D2025 {
             layout.require_template()?;
         }
         let mut record = CatalogRecord::new(layout);
         let (mut rows, mut mismatches, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let mut first_error = None;
+        let (mut first_error, mut fixed) = (None, vec![Vec::new(); how.params.len()]);
         for path in files {
             let path = path.as_ref();
             let name = relative_name(&folder, path)?;
             let mut one = || {
-                let file = open(path, Some(layout))?;
+                let file = open_member(how, &mut |how| open(path, how))?;
                 let own = match file.signature().and_then(|signature| signature.layout_offset) {
-                    Some(_) => open(path, None).ok(),
+                    Some(_) => open(path, StreamOptions::default()).ok(),
                     None => None,
                 };
                 let (values, against) = Catalog::params_of(&name, &file, own.as_ref())?;
                 let odd = super::expected_values::find_declared_faults(&file.locate_items()?)?.warnings;
                 warnings.extend(odd.into_iter().map(|message| format!("{name}: {message}")));
+                for ((name, _), values) in how.params.iter().zip(&mut fixed) {
+                    values.push(fixed_value(file.layout(), name)?);
+                }
                 Ok::<_, Error>((values, against, record.add_file(&file)?))
             };
             match one() {
@@ -89,6 +98,13 @@ impl CatalogListing {
             return Err(error);
         }
         let template = template.map(|path| relative_name(&folder, path).unwrap_or_else(|_| shown_path(path)));
+        if let Some((name, _)) = record.settle_orders().and_then(|row| rows.get(row)) {
+            let message = "the files have several byte orders, and its own is not known: it fits its layout in both".to_owned();
+            mismatches.push(ParamMismatch { file: name.clone(), message });
+        }
+        for ((name, _), values) in how.params.iter().zip(fixed) {
+            record.settings.set_param(name, values);
+        }
         warnings.extend(record.find_decreasing_time(&rows)?);
         Ok(Self { rows, mismatches, warnings, template, record })
     }
@@ -131,11 +147,11 @@ impl CatalogListing {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if it is not a single number in a file, and the errors
     /// of `open`.
-    pub fn sort(files: Vec<PathBuf>, by: &str, layout: &Layout, open: &mut FileOpener<'_>) -> Result<Vec<PathBuf>> {
+    pub fn sort(files: Vec<PathBuf>, by: &str, how: &StreamOptions, open: &mut FileOpener<'_>) -> Result<Vec<PathBuf>> {
         let path = canonical_path(by).unwrap_or_default();
         let mut keyed = Vec::with_capacity(files.len());
         for file in files {
-            let value = open(&file, Some(layout)).and_then(|file| {
+            let value = open_member(how, &mut |how| open(&file, how)).and_then(|file| {
                 let array = file.locate_items()?.array_at(&path)?;
                 let is_number = array.shape().is_empty() && (array.datatype().is_integer() || array.datatype().is_float());
                 if !is_number {
@@ -180,6 +196,11 @@ impl CatalogListing {
             _ => Catalog::draft_with(self.template.as_deref(), &self.rows, Some(&self.record)),
         }
     }
+}
+
+/// The layout under which the files of a set are opened.
+fn layout_of_set(how: &StreamOptions) -> Result<&Layout> {
+    how.layout.as_ref().ok_or_else(|| Error::invalid_input("the layout of the files is not given"))
 }
 
 /// Contradictions of files that an error names.

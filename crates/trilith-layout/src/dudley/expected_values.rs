@@ -4,6 +4,7 @@
 //! hold for each element.
 
 use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
+use super::order_detection::{OrderFit, order_fit};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::NoReferences;
 use crate::error::{Error, ErrorKind, Result};
@@ -35,7 +36,7 @@ pub fn find_declared_faults(items: &StreamItems<'_>) -> Result<DeclaredFaults> {
     if file.is_foreign() {
         return Ok(found);
     }
-    let has_expectations = (0..layout.item_count()).filter_map(|at| layout.item_at(at)).any(|item| expects(layout, item));
+    let has_expectations = declares_expectations(layout);
     found.warnings.extend(find_misspelt_attributes(layout));
     for entry in items.evaluation().collect_params()? {
         if let Some(value) = entry.value.filter(|value| *value < 0) {
@@ -108,10 +109,7 @@ pub(super) fn plausible_byteorder(file: &DudleyFile) -> Option<Byteorder> {
     let mut how = StreamOptions::default();
     (how.layout, how.order, how.base_offset) = (Some(file.layout().clone()), Some(other), file.base_offset());
     let swapped = DudleyFile::open_with(file.source().clone(), &NoReferences, how, file.limits()).ok()?;
-    let items = swapped.locate_items().ok()?;
-    let end = items.evaluation().total()?.checked_add(swapped.base_offset())?;
-    let is_right = end == file.source().len() && find_declared_faults(&items).ok()?.problems.is_empty();
-    is_right.then_some(other)
+    (order_fit(&swapped) == OrderFit::Exact).then_some(other)
 }
 
 /// Adds to an error of a file that the file is plausible in the other byte order, if it is.
@@ -126,8 +124,10 @@ pub fn advise_byteorder(error: Error, file: &DudleyFile) -> Error {
     }
 }
 
-fn expects(layout: &Layout, item: ItemId) -> bool {
-    layout.attributes(item).any(|(name, _)| matches!(name, EXPECT_VALUE | EXPECT_RANGE))
+/// Returns `true` if a layout declares the value or the range of one of its items.
+pub(super) fn declares_expectations(layout: &Layout) -> bool {
+    let expects = |item| layout.attributes(item).any(|(name, _)| matches!(name, EXPECT_VALUE | EXPECT_RANGE));
+    (0..layout.item_count()).filter_map(|at| layout.item_at(at)).any(expects)
 }
 
 /// The values that an item may have.

@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arrangement::{ArrayArrangement, concatenated, pad_items, stack_items};
+use super::byte_swap::{ByteSwap, SwappedWords};
 use super::catalog::{Catalog, FileItemLocation};
 use super::datatype::datatype_of;
 use super::decompress::UncompressedForm;
-use super::file_set_source::{ByteSwap, FilePiece, FileSetSource, ItemLocation, uri_of};
+use super::file_set_source::{FilePiece, FileSetSource, ItemLocation, uri_of};
 use super::item_path::split_members;
 use super::item_request::ItemRequest;
 use super::item_shapes::{CombineMode, ShapeForms};
@@ -16,7 +17,7 @@ use super::selection::{FileSelection, ShapeMismatch};
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
 use crate::error::{Error, Result, count_noun};
-use crate::layout::{ArrayLocation, Byteorder, EvaluateOptions, Layout, PrimitiveKind};
+use crate::layout::{ArrayLocation, Byteorder, EvaluateOptions, Layout};
 
 /// A file of a family that is masked in an array of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,24 +288,27 @@ impl FileSetContext<'_> {
     /// Returns the difference that the order of a file makes to the item, which is at this place in one of them.
     fn byte_swap(&self, row: Option<usize>, found: &ArrayLocation) -> Result<ByteSwap> {
         let ItemRequest { template, item, options, .. } = self.request;
-        let (Some(row), Some(order), true) = (row, options.byteorder, options.is_native) else { return Ok(ByteSwap::None) };
+        let has_orders = options.is_native || self.catalog.byteorder_of(0).is_some();
+        let (Some(row), Some(order), true) = (row, options.byteorder, has_orders) else { return Ok(ByteSwap::None) };
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
         let options = EvaluateOptions { byteorder: Some(other), ..options.clone() };
-        let mut is_same = false;
+        let mut swapped_type = None;
         self.catalog.locate_rows(template, item, &[row..row + 1], &options, &mut |_, place| {
-            is_same = place.located.is_some_and(|there| there.typed == found.typed);
+            swapped_type = place.located.map(|there| there.typed);
             Ok(())
         })?;
-        if is_same {
+        let Some(swapped_type) = swapped_type.filter(|swapped_type| *swapped_type != found.typed) else {
             return Ok(ByteSwap::None);
-        }
-        let Some(primitive) = found.typed.primitive().filter(|_| !is_compressed(template, found)) else {
-            return Ok(ByteSwap::Refused);
         };
-        let word = if primitive.kind() == PrimitiveKind::Complex { primitive.size() / 2 } else { primitive.size() };
-        // A member of structs that are packed is not at multiples of its size.
-        let is_apart = found.strides.iter().any(|stride| stride.checked_rem(word) != Some(0));
-        Ok(if is_apart { ByteSwap::Refused } else { ByteSwap::SwapWords(word) })
+        if is_compressed(template, found) {
+            return Ok(ByteSwap::Refused);
+        }
+        let (mut shape, mut known) = (found.shape.clone(), found.shape.clone());
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        let (other, other_order) = datatype_of(&swapped_type, &mut known)?;
+        let strides = found.strides.get(..shape.len()).unwrap_or(&[]);
+        let words = SwappedWords::find((&datatype, order), (&other, other_order), &shape, strides);
+        Ok(words.map_or(ByteSwap::Refused, |words| ByteSwap::Words(Arc::new(words))))
     }
 
     /// The array of the chosen files.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::byte_swap::{ByteSwap, SwappedSource};
 use super::catalog::FileNames;
 use super::decompress::{UncompressedForm, decompress_array};
 use super::file_set_ranges::ByteArrangement;
 use super::parameters::FirstFileParams;
 use super::signature::Signature;
-use crate::bytes::{Access, PieceDecoding, Resolve, Source, SourceRef, WindowSource, is_url, split_runs, to_usize};
+use crate::bytes::{Access, PieceDecoding, Resolve, Source, SourceRef, WindowSource, is_url, split_runs};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::layout::{Byteorder, LayoutFilter};
 use crate::limits::Limits;
@@ -53,17 +54,6 @@ pub fn uri_of(file: &str) -> String {
     if is_url(file) { file.to_owned() } else { file.replace('%', "%25") }
 }
 
-/// The difference that the order in the signature of a file makes to an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ByteSwap {
-    /// The order in the signature makes no difference, because the layout gives the byte order.
-    None,
-    /// The numbers of the item have the other byte order. The value is the number of bytes of each number.
-    SwapWords(u64),
-    /// Structs, members of packed structs and compressed arrays are not turned.
-    Refused,
-}
-
 /// The bytes of the item in all files, one file after the other; files are opened as they are read.
 pub(super) struct FileSetSource {
     pub name: String,
@@ -81,7 +71,7 @@ pub(super) struct FileSetSource {
     pub native: bool,
     /// The order of the array.
     pub array_order: Option<Byteorder>,
-    /// The difference that another order in the signature of a file makes.
+    /// The difference that another byte order of a file makes.
     pub byte_swap: ByteSwap,
     pub limits: Limits,
     pub resolve: Arc<dyn Resolve>,
@@ -141,7 +131,7 @@ impl FileSetSource {
         ranges.push(self.expected_params.param_bytes(row, size));
         let (source, _) = self.resolve.resolve_parts(&uri_of(file), &ranges)?;
         self.files.check_file_version(file, &*source)?;
-        let mut file_order = None;
+        let mut file_order = self.expected_params.settings.order(row);
         if self.native {
             let found = Signature::read(&*source)?;
             let missing = || {
@@ -157,14 +147,14 @@ impl FileSetSource {
         }
         self.expected_params.check_params(row, &*source, file_order)?;
         if let (Some(order), Some(found)) = (self.array_order, file_order.filter(|found| Some(*found) != self.array_order)) {
-            match self.byte_swap {
-                ByteSwap::None | ByteSwap::SwapWords(1) => {}
-                ByteSwap::SwapWords(word) => {
-                    return Ok((Arc::new(SwappedSource { inner: source, start: *offset, word_size: word }), *offset));
+            match &self.byte_swap {
+                ByteSwap::None => {}
+                ByteSwap::Words(words) => {
+                    return Ok((Arc::new(SwappedSource { inner: source, start: *offset, words: Arc::clone(words) }), *offset));
                 }
                 ByteSwap::Refused => {
                     let message = format!(
-                        "it is {}-endian, and the set is read as {}-endian: only numbers and strings are converted",
+                        "it is {}-endian, and the set is read as {}-endian: a compressed item is not converted",
                         found.name(),
                         order.name()
                     );
@@ -178,40 +168,6 @@ impl FileSetSource {
         let stored = stored.ok_or_else(|| Error::invalid_input("the stored length of the compressed item is not known"))?;
         let window = WindowSource::new(source, *offset, stored)?;
         Ok((decompress_array(filter, Arc::new(window), whole, &self.limits)?, *inside))
-    }
-}
-
-/// A file with the numbers of an item in the other byte order.
-struct SwappedSource {
-    inner: SourceRef,
-    /// The byte at which the item begins, and the bytes of each of its numbers.
-    start: u64,
-    word_size: u64,
-}
-
-impl Source for SwappedSource {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        if into.is_empty() {
-            return Ok(());
-        }
-        // The swap needs full numbers, so these are read, and the requested part is copied.
-        let skip = offset.saturating_sub(self.start) % self.word_size;
-        let end = skip.saturating_add(into.len() as u64);
-        let whole = end.checked_next_multiple_of(self.word_size).unwrap_or(end);
-        let mut bytes = vec![0; to_usize(whole)?];
-        self.inner.read_at(offset - skip, &mut bytes)?;
-        bytes.chunks_exact_mut(to_usize(self.word_size)?).for_each(<[u8]>::reverse);
-        let wanted = bytes.get(to_usize(skip)?..to_usize(end)?).unwrap_or(&[]);
-        into.iter_mut().zip(wanted).for_each(|(to, from)| *to = *from);
-        Ok(())
-    }
-
-    fn name(&self) -> &str {
-        self.inner.name()
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::catalog::Catalog;
 use super::datatype::datatype_of;
-use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems};
+use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
 use super::encode_elements::is_reserved;
 use super::item_path::{PathStep, parse};
 use super::records::{build_struct_array, last_name};
@@ -383,14 +383,14 @@ impl Catalog {
     }
 
     /// Lists the differences between the parameters of the files and those of this catalog, and the files that end before their
-    /// data. `open` opens a file by its name under the layout of the file set.
+    /// data. `open` opens a file by its name, under its layout and in its byte order.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`]. A file that cannot be opened or read is listed as a difference.
     pub fn compare(
         &self,
         template: &Layout,
-        open: &mut dyn FnMut(&str) -> Result<DudleyFile>,
+        open: &mut dyn FnMut(&str, StreamOptions) -> Result<DudleyFile>,
         limits: &Limits,
     ) -> Result<Vec<ParamMismatch>> {
         let found = self.compare_rows(template, &[0..self.len()], open, limits)?;
@@ -405,7 +405,7 @@ impl Catalog {
         &self,
         template: &Layout,
         rows: &[Range<usize>],
-        open: &mut dyn FnMut(&str) -> Result<DudleyFile>,
+        open: &mut dyn FnMut(&str, StreamOptions) -> Result<DudleyFile>,
         limits: &Limits,
     ) -> Result<Vec<(String, Error)>> {
         if self.has_offsets() {
@@ -415,7 +415,8 @@ impl Catalog {
         let mut found = Vec::new();
         for (row, name) in rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files().get(row)?))) {
             let mut say = |error: Error| found.push((name.clone(), error));
-            let compared = open(name).and_then(|file| {
+            let how = self.stream_options(row, template, limits);
+            let compared = how.and_then(|how| open(name, how)).and_then(|file| {
                 let signed = file.signature().is_some();
                 if self.is_native().is_some_and(|native| native != signed) {
                     let of = |signed| if signed { "a signature" } else { "no signature" };
@@ -459,7 +460,7 @@ fn unexpected_values(items: &StreamItems<'_>) -> Result<Vec<Error>> {
 }
 
 /// Returns a message if a file ends before the end of its data.
-fn too_short(items: &StreamItems<'_>) -> Option<String> {
+pub(super) fn too_short(items: &StreamItems<'_>) -> Option<String> {
     let (file, size) = (items.file(), items.file().source().len());
     let end = items.evaluation().total().and_then(|total| total.checked_add(file.base_offset())).filter(|end| *end > size)?;
     Some(format!("it has {size} bytes, and by its parameters the data end at byte {end}"))

@@ -9,8 +9,10 @@
 mod append;
 mod append_rows;
 mod arrangement;
+mod byte_swap;
 mod catalog;
 mod catalog_listing;
+mod catalog_record;
 mod cf_attributes;
 mod char_sets;
 mod chunk_grid;
@@ -27,6 +29,7 @@ mod external_parts;
 mod file_set_array;
 mod file_set_ranges;
 mod file_set_source;
+mod file_settings;
 mod grid_chunks;
 mod grid_strings;
 mod item_path;
@@ -38,6 +41,7 @@ mod jpeg;
 mod layout_values;
 mod layout_writer;
 mod new_item;
+mod order_detection;
 mod param_settings;
 mod parameters;
 #[cfg(feature = "png")]

@@ -1,7 +1,7 @@
 //! Values that fixed parameters of a layout get for one file: a number, or what follows from the length of the file.
 
 use crate::error::{Error, Result};
-use crate::layout::{ItemKind, Layout, ParseOptions, parse};
+use crate::layout::{ItemId, ItemKind, Layout, ParseOptions, parse};
 use crate::limits::Limits;
 
 /// The value of a fixed parameter for one file.
@@ -80,12 +80,28 @@ pub(super) fn apply_settings(
     with_fixed_value(&layout, name, i64::try_from(count).unwrap_or(i64::MAX), limits)
 }
 
-/// Returns a layout in which a fixed parameter has another value.
-fn with_fixed_value(layout: &Layout, name: &str, value: i64, limits: &Limits) -> Result<Layout> {
-    let none = || Error::invalid_input(format!("the layout has no parameter {name}"));
+/// Returns the item of a parameter.
+fn find_param(layout: &Layout, name: &str) -> Result<ItemId> {
     let item = layout.declared(&[(false, name.trim_start_matches('/').to_owned())]);
     let item = item.filter(|item| layout.kind(*item) == ItemKind::Param);
-    let item = item.ok_or_else(none)?;
+    item.ok_or_else(|| Error::invalid_input(format!("the layout has no parameter {name}")))
+}
+
+/// Returns the value of a fixed parameter.
+///
+/// # Errors
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the layout has no such fixed parameter.
+pub(super) fn fixed_value(layout: &Layout, name: &str) -> Result<i64> {
+    let value = layout.param_of(find_param(layout, name)?).and_then(|param| param.fixed_value);
+    value.ok_or_else(|| {
+        let error = Error::invalid_input(format!("each file stores its own {name}, so that it cannot have another value"));
+        error.hint(format!("declare it as a fixed parameter of the layout, {name} : 1"))
+    })
+}
+
+/// Returns a layout in which a fixed parameter has another value.
+pub(super) fn with_fixed_value(layout: &Layout, name: &str, value: i64, limits: &Limits) -> Result<Layout> {
+    let item = find_param(layout, name)?;
     let text = layout.text();
     let rest = text.get(layout.span(item).end as usize..).unwrap_or("");
     let number = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || c == '=');

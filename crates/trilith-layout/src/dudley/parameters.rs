@@ -1,7 +1,9 @@
 //! The stored parameters of the files of a set, as their catalog has them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::file_settings::FileSettings;
 use super::write::base_of;
 use crate::bytes::Source;
 use crate::error::{Error, Result};
@@ -15,6 +17,7 @@ const MIN_READ: u64 = 512;
 pub(super) struct FirstFileParams {
     pub template: Layout,
     pub params: ParamTable,
+    pub settings: Arc<FileSettings>,
     pub options: EvaluateOptions,
     pub param_offsets: Vec<i64>,
 }
@@ -61,7 +64,8 @@ impl FirstFileParams {
             Ok(SuppliedValue::Value(value))
         };
         let options = EvaluateOptions { byteorder: order.or(self.options.byteorder), ..self.options.clone() };
-        self.template.evaluate(&options, supply).map(drop).map_err(Error::from)
+        let template = self.settings.layout_of(row, &self.template, &options.limits)?;
+        template.evaluate(&options, supply).map(drop).map_err(Error::from)
     }
 }
 

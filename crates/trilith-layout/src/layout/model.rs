@@ -685,7 +685,7 @@ impl Layout {
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
         let diagnostic = DiagnosticCode::E408.to_diagnostic(span, format!("the layout is not a template{why}"));
         let hint = "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length after it; a layout \
-             of 2026 may have stored parameters anywhere: trilith layout translate --to 2026";
+             of 2026 may have stored parameters anywhere: trilith layout translate --to 2026; files under any other layout are read one by one";
         Err(diagnostic.hint(hint).locate(&self.text).into())
     }
 

@@ -9,14 +9,14 @@ from ._trilith import FileSet, Layout, _open
 
 
 #: Arguments of `open_set` that `open` does not have, and the name that the layout of the files had before.
-_SETS = ("files", "where", "shape", "raw", "family")
+_SETS = ("files", "where", "shape", "raw", "params", "family")
 
 
 def opened(source, **options):
     """The file or the file set that these arguments of `open` or `open_set` mean."""
     given = [name for name in _SETS if options.get(name) is not None and options[name] is not False]
     if not given:
-        only_set = [name for name in ("shape", "files", "where") if name in options]
+        only_set = [name for name in ("shape", "files", "where", "params") if name in options]
         return _open(source, **{name: value for name, value in options.items() if name not in only_set})
     family = options.pop("family", None)
     if family is not None and family is not True:
@@ -33,6 +33,7 @@ def open_set(
     where: str | None = None,
     shape: str | list[str] = "error",
     raw: bool = False,
+    params: dict[str, int | str] | None = None,
     **options: Any,
 ) -> FileSet:
     """Opens the files that a catalog lists as one: each item is one array, whose first axis counts the files.
@@ -55,6 +56,9 @@ def open_set(
         default such an item is an error.
     raw : bool
         The files have no signature, if the catalog does not record it.
+    params : dict, optional
+        Values of fixed parameters of the layout in each file: `{"n": 5}`, or `{"n": "fill"}` for the number that follows from
+        the length of each file. `Layout.catalog(..., params=)` records them in the catalog.
     **options
         Arguments of `trilith.open`, such as `byteorder` and `storage_options`.
 
@@ -97,4 +101,4 @@ def open_set(
             raise ValueError(f'shape is "error", "pad", "each" or "along=AXIS", not {word!r}')
     chosen += [word for word in words if word != "error"]
     family: Any = True if layout is None else layout
-    return _open(catalog, family=family, files=chosen or None, where=where, raw=raw, **options)
+    return _open(catalog, family=family, files=chosen or None, where=where, raw=raw, params=params, **options)

@@ -13,7 +13,9 @@ use crate::array::Array;
 use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, Resolve, SourceRef};
 use crate::condition::{Condition, TableCell};
-use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, LayoutValues, OmittedFile, ShapeMismatch};
+use crate::dudley::{
+    self, Catalog, DudleyFile, FileSelection, ItemRequest, LayoutValues, OmittedFile, ParamSetting, ShapeMismatch, StreamOptions,
+};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::layout::{Byteorder, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, selected_attributes};
 use crate::limits::Limits;
@@ -50,6 +52,20 @@ pub(super) struct FileSetOptions {
     pub template: Option<Layout>,
     pub without_signature: bool,
     pub selection: FileSelection,
+    /// The values of fixed parameters of the layout in each file.
+    pub params: Vec<(String, ParamSetting)>,
+}
+
+/// Opens a file of a set, in this byte order if it has none.
+fn open_member(
+    name: &str,
+    mut how: StreamOptions,
+    (resolve, order): (&dyn Resolve, Option<Byteorder>),
+    limits: &Limits,
+) -> Result<DudleyFile> {
+    let (source, resolve) = resolve.resolve(&dudley::uri_of(name))?;
+    how.order = how.order.or(order);
+    DudleyFile::open_with(source, &*resolve, how, limits)
 }
 
 /// A group of the files, or an item.
@@ -100,7 +116,7 @@ impl FileSet {
     ) -> Result<Self> {
         // The program that wrote the catalog most likely wrote the files.
         let order = order.or(stream.signature().map(|signature| signature.order));
-        let catalog = Catalog::read(stream)?;
+        let mut catalog = Catalog::read(stream)?;
         if options.without_signature && catalog.is_native() == Some(true) {
             let message = "by the catalog its files have a signature, but they were to be read as files without one";
             return Err(Error::invalid_input(message).setting("", SuggestedSetting::Remove(&["raw"])));
@@ -124,6 +140,8 @@ impl FileSet {
         if rows.is_empty() {
             rows.push(0..len);
         }
+        let mut open = |name: &str, how: StreamOptions| open_member(name, how, (&*resolve, order), stream.limits());
+        catalog.set_params(&template, &options.params, &rows, &mut open, stream.limits())?;
         let selection = options.selection.clone();
         let items = (0..template.item_count()).filter_map(|at| template.item_at(at));
         let axes: BTreeSet<String> = items.flat_map(|item| template.axis_names(item)).flatten().collect();
@@ -225,11 +243,8 @@ impl FileSet {
     /// # Errors
     /// Returns the errors of [`Catalog::compare`].
     pub(crate) fn compare_with_catalog(&self, check: &mut dyn FnMut(&str, &DudleyFile)) -> Result<Vec<(String, Error)>> {
-        let mut open = |name: &str| {
-            let (source, resolve) = self.resolve.resolve(&dudley::uri_of(name))?;
-            let mut how = dudley::StreamOptions::default();
-            (how.layout, how.order) = (Some(self.template.clone()), self.options.byteorder);
-            let file = DudleyFile::open_with(source, &*resolve, how, &self.options.limits)?;
+        let mut open = |name: &str, how: StreamOptions| {
+            let file = open_member(name, how, (&*self.resolve, self.options.byteorder), &self.options.limits)?;
             check(name, &file);
             Ok(file)
         };
@@ -257,7 +272,24 @@ impl FileSet {
     /// # Errors
     /// Returns the errors of [`Catalog::locate`].
     pub fn locate(&self, item: &str, take: &mut dyn FnMut(dudley::FileItemLocation<'_>) -> Result<()>) -> Result<()> {
-        self.catalog.locate_rows(&self.template, item, &self.rows, &self.options, &mut |_, place| take(place))
+        let mut options = self.options.clone();
+        for rows in self.rows.iter().flat_map(|rows| self.split_by_order(rows)) {
+            options.byteorder = self.catalog.byteorder_of(rows.start).or(self.options.byteorder);
+            self.catalog.locate_rows(&self.template, item, &[rows], &options, &mut |_, place| take(place))?;
+        }
+        Ok(())
+    }
+
+    /// Splits files into ranges of one byte order.
+    fn split_by_order(&self, rows: &Range<usize>) -> Vec<Range<usize>> {
+        let mut split: Vec<Range<usize>> = Vec::new();
+        for row in rows.clone() {
+            match split.last_mut() {
+                Some(last) if self.catalog.byteorder_of(last.start) == self.catalog.byteorder_of(row) => last.end = row + 1,
+                _ => split.push(row..row + 1),
+            }
+        }
+        split
     }
 
     /// Returns the error for a path that leads nowhere in the files, with the item that may have been meant.

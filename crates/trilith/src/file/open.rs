@@ -13,7 +13,7 @@ use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
-use crate::dudley::{Catalog, DudleyFile, FileSelection, ParamSetting, StreamOptions};
+use crate::dudley::{Catalog, DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::foreign;
 use crate::layout::Layout;
@@ -134,9 +134,10 @@ impl OpenOptions {
         self
     }
 
-    /// Gives fixed parameters of the layout other values for this file.
+    /// Gives fixed parameters of the layout other values for this file, or for each file of a set.
     #[must_use]
     pub fn layout_params(mut self, params: Vec<(String, ParamSetting)>) -> Self {
+        self.series.params.clone_from(&params);
         self.layout_params = params;
         self
     }
@@ -317,8 +318,13 @@ impl OpenOptions {
         }
         let mut how = StreamOptions::default();
         (how.layout, how.order) = (layout.cloned(), self.byteorder);
-        how.params.clone_from(&self.layout_params);
-        let stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
+        // The parameters of a set are those of its files, and a file without layout may be one.
+        how.params = if layout.is_some() { self.layout_params.clone() } else { Vec::new() };
+        let mut stream = DudleyFile::open_with(source.clone(), &**resolve, how.clone(), &self.limits)?;
+        if layout.is_none() && !self.layout_params.is_empty() && matches!(stream.origin(), LayoutOrigin::Sidecar(_)) {
+            how.params.clone_from(&self.layout_params);
+            stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
+        }
         let holds_layout = !is_refused && layout.is_none() && Catalog::holds_layout(&stream)?;
         match (*is_required || holds_layout, is_set) {
             (true, _) => {

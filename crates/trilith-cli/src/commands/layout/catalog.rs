@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
+use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, ParamSetting, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
 use trilith_io::error::count_noun;
 use trilith::file::FileFinder;
-use trilith::layout::{Byteorder, Layout};
+use trilith::layout::Layout;
 use trilith::{Error, Limits, Result, bytes};
 
 use crate::Outcome;
@@ -23,6 +23,9 @@ use crate::output_file::OutputFile;
 /// are read under the layout. Contradictions of a file (a separate layout with other values, an end before its data
 /// end, another value than the attributes expect_value and expect_range of the layout allow) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
 /// with its files instead. FILE.dud may be a catalog: its layout is that of its files.
+///
+/// A raw file has the byte order in which it fits its layout, unless --byteorder gives one. With --param NAME=fill each
+/// file has the value of a fixed parameter that follows from its length.
 #[derive(Debug, Args)]
 pub(super) struct CatalogArgs {
     #[command(flatten)]
@@ -50,10 +53,6 @@ impl CatalogArgs {
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
         let limits = options.command_limits()?;
-        if let Some(param) = options.layout_params.first() {
-            return Err(Error::unsupported(format!("--param {param} for a set: a catalog has the parameters that its files store"))
-                .hint("read the files one by one, or convert them to native files"));
-        }
         match (&self.check, &self.output) {
             (Some(catalog), _) => self.compare_catalog(catalog, &layout, options),
             (None, Some(output)) => self.write_catalog(output, &layout, &limits, options),
@@ -67,19 +66,25 @@ impl CatalogArgs {
         let listed = known.as_ref().map(Catalog::read).transpose()?;
         let named = FileFinder::new().all_files(true).all_named(&self.files, &path_of(output), self.add)?;
         let files = CatalogListing::files(&path_of(output), listed.as_ref(), named.iter().map(|name| path_of(name)))?;
-        // Files without a signature are in the byte order of the catalog, as those that it lists.
-        let order = options.byteorder().or(known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order));
-        let mut open = |path: &Path, layout: Option<&Layout>| match layout {
-            Some(layout) => open_with_layout(&name_of(path), layout, order, options),
+        // Files without a signature are in the byte order of the catalog, as those that it lists, unless it has one for each.
+        let is_mixed = listed.as_ref().is_some_and(|listed| listed.byteorder_of(0).is_some());
+        let of_catalog = known.as_ref().and_then(DudleyFile::signature).map(|signature| signature.order).filter(|_| !is_mixed);
+        let order = options.byteorder().or(of_catalog);
+        let mut how = StreamOptions::default();
+        (how.layout, how.order) = (Some(layout.clone()), order);
+        how.params = options.layout_params.iter().map(|text| ParamSetting::parse(text)).collect::<Result<_>>()?;
+        listed.as_ref().map_or(Ok(()), |listed| listed.check_added_params(&how.params))?;
+        let mut open = |path: &Path, how: StreamOptions| match &how.layout {
+            Some(_) => open_with_layout(&name_of(path), how, options),
             None => options.open_with_layout(&name_of(path), None)?.into_dudley(),
         };
         let files = match &self.sort {
-            Some(by) => CatalogListing::sort(files, by, layout, &mut open)?,
+            Some(by) => CatalogListing::sort(files, by, &how, &mut open)?,
             None => files,
         };
         // A catalog is not a file with a layout that it could name.
         let template = self.input.read_catalog(options)?.is_none().then(|| path_of(&self.input.file));
-        let listing = CatalogListing::read(&path_of(output), template.as_deref(), &files, layout, &mut open);
+        let listing = CatalogListing::read(&path_of(output), template.as_deref(), &files, &how, &mut open);
         let listing = match listing {
             Ok(listing) => listing,
             Err(error) => return super::report_layout_error(error, options),
@@ -108,8 +113,9 @@ impl CatalogArgs {
         let folder = folder_of(&path_of(path))?;
         let order = options.byteorder().or(stream.signature().map(|signature| signature.order));
         let mut odd = Vec::new();
-        let mut open = |name: &str| {
-            let file = open_with_layout(&name_of(&resolve_name(&folder, name)), layout, order, options)?;
+        let mut open = |name: &str, mut how: StreamOptions| {
+            how.order = how.order.or(order);
+            let file = open_with_layout(&name_of(&resolve_name(&folder, name)), how, options)?;
             // A file that cannot be read is a difference.
             if let Ok(faults) = file.locate_items().and_then(|items| find_declared_faults(&items)) {
                 odd.extend(faults.warnings.into_iter().map(|message| format!("{name}: {message}")));
@@ -138,10 +144,7 @@ fn warn_odd_files(warnings: &[String], options: &Options) {
 }
 
 /// A file of the family.
-fn open_with_layout(path: &str, layout: &Layout, order: Option<Byteorder>, options: &Options) -> Result<DudleyFile> {
-    let mut how = StreamOptions::default();
-    how.layout = Some(layout.clone());
-    how.order = order;
+fn open_with_layout(path: &str, how: StreamOptions, options: &Options) -> Result<DudleyFile> {
     DudleyFile::open_with(options.open_source(path)?, &bytes::NoReferences, how, &options.command_limits()?)
 }
 

@@ -96,6 +96,7 @@ pub(super) fn read_c(source: &str, model: CModel, lengths: &[LengthMember], defi
         lost: None,
         is_refused: false,
         expansions: 0,
+        forward: Vec::new(),
         pack: None,
         outer_packs: Vec::new(),
     };
@@ -140,6 +141,8 @@ struct Parser<'t> {
     is_refused: bool,
     /// Number of macros that were expanded.
     expansions: usize,
+    /// Names that typedefs give to structs before their members are declared.
+    forward: Vec<(String, String)>,
     /// The largest alignment of members by `#pragma pack`, and those that it was pushed over.
     pack: Option<u64>,
     outer_packs: Vec<Option<u64>>,
@@ -282,7 +285,12 @@ impl<'t> Parser<'t> {
         self.types.set_savepoint();
         self.constants.set_savepoint();
         let is_typedef = self.consume_if("typedef");
-        let done = self.parse_type(0).and_then(|ty| self.declared(&ty, is_typedef));
+        let kind = match (is_typedef, self.has_specifier("extern")) {
+            (true, _) => DeclarationKind::Typedef,
+            (false, true) => DeclarationKind::External,
+            (false, false) => DeclarationKind::Variable,
+        };
+        let done = self.parse_type(0).and_then(|ty| self.declared(&ty, kind));
         // After an error the declaration writes nothing, however far it had come.
         let made = std::mem::replace(&mut self.output, written);
         match done {
@@ -435,16 +443,38 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Returns `true` if one of the words before the next name, sign or brace is this one.
+    fn has_specifier(&self, word: &str) -> bool {
+        let next = self.tokens.get(self.position..).unwrap_or(&[]).iter().filter(|token| token.kind != TokenKind::Comment);
+        next.take_while(|token| token.kind == TokenKind::Identifier).any(|token| token.text == word)
+    }
+
+    /// Fails for a variable or a member of a struct whose members are not known.
+    fn check_complete(&self, spelled: &str) -> Result<()> {
+        if !is_incomplete(spelled) {
+            return Ok(());
+        }
+        let at = self.peek().map_or(self.text.len(), |token| token.offset);
+        Err(self.unsupported_error(at, &format!("{}, which is not declared before or was left out,", split_incomplete(spelled))))
+    }
+
     /// Reads the declarators after a type at the top: names of types, or items.
-    fn declared(&mut self, ty: &LayoutType, is_typedef: bool) -> Result<()> {
+    fn declared(&mut self, ty: &LayoutType, kind: DeclarationKind) -> Result<()> {
+        let is_typedef = kind == DeclarationKind::Typedef;
         if self.consume_if(";") {
             return Ok(());
         }
         loop {
             let (name, spelled, _) = self.parse_declarator(ty)?;
-            let is_block = !is_typedef && self.summary.claims_variable(name, &spelled)?;
+            if !is_typedef || spelled != ty.name {
+                self.check_complete(&spelled)?;
+            }
+            let is_block = kind == DeclarationKind::Variable && self.summary.claims_variable(name, &spelled)?;
             if is_typedef {
                 self.name_type(name, &spelled, ty);
+            } else if kind == DeclarationKind::External {
+                let at = self.peek().map_or(self.text.len(), |token| token.offset);
+                self.omitted.push(self.unsupported_error(at, &format!("{name}, an `extern` variable, which this source does not define,")));
             } else if !is_block {
                 if let Some(lost) = &self.lost {
                     self.is_refused = true;
@@ -462,7 +492,7 @@ impl<'t> Parser<'t> {
             if !is_typedef {
                 self.write_documentation("");
             }
-            if is_block {
+            if is_block || kind == DeclarationKind::External {
                 self.output.truncate(before);
             }
             if !more {
@@ -473,6 +503,11 @@ impl<'t> Parser<'t> {
 
     /// `typedef struct {…} name;` gives the struct its name, any other a name for a type.
     fn name_type(&mut self, name: &str, spelled: &str, ty: &LayoutType) {
+        if is_incomplete(spelled) {
+            self.forward.push((name.to_owned(), spelled.to_owned()));
+            self.types.insert(name.to_owned(), ty.clone());
+            return;
+        }
         let is_char = ty.is_char && spelled == ty.name;
         let made = if spelled == ty.name {
             spelled.to_owned()
@@ -539,7 +574,8 @@ impl<'t> Parser<'t> {
         let mut words: Vec<&str> = Vec::new();
         while let Some(token) = self.peek_expanded()?.filter(|token| token.kind == TokenKind::Identifier) {
             match token.text {
-                "const" | "volatile" | "static" | "extern" | "register" | "__extension__" | "__const" | "__volatile__" => {
+                "const" | "volatile" | "static" | "extern" | "register" | "inline" | "__inline" | "__inline__" | "_Noreturn"
+                | "__extension__" | "__const" | "__volatile__" => {
                     self.next_token();
                 }
                 "__attribute__" | "__attribute" => {
@@ -557,6 +593,12 @@ impl<'t> Parser<'t> {
                 "struct" if words.is_empty() => {
                     self.next_token();
                     return self.parse_struct(depth);
+                }
+                // `union u;` declares nothing.
+                "union" if self.is_forward_declaration() => {
+                    self.next_token();
+                    self.next_token();
+                    return Ok(LayoutType { name: VOID_TYPE.to_owned(), is_char: false });
                 }
                 "union" => return Err(self.unsupported_error(token.offset, "a union")),
                 "enum" => {
@@ -587,7 +629,6 @@ impl<'t> Parser<'t> {
 
     /// `struct x {…}` or `struct x`.
     fn parse_struct(&mut self, depth: usize) -> Result<LayoutType> {
-        let at = self.peek().map_or(0, |token| token.offset);
         let mut attributes = self.parse_attributes()?;
         let tag = self.parse_tag()?;
         if let Some(token) = self.peek().filter(|token| token.text == ":") {
@@ -601,7 +642,7 @@ impl<'t> Parser<'t> {
             return match known {
                 Some(known) => Ok(known),
                 None if pointer => Ok(LayoutType { name: format!("p{}", self.model.pointer), is_char: false }),
-                None => Err(self.unsupported_error(at, &format!("struct {tag}, which is not declared before or was left out,"))),
+                None => Ok(LayoutType { name: format!("{INCOMPLETE}{tag}"), is_char: false }),
             };
         }
         let about = self.take_comments();
@@ -621,6 +662,7 @@ impl<'t> Parser<'t> {
             let ty = self.parse_type(depth + 1)?;
             loop {
                 let (name, spelled, packed) = self.parse_declarator(&ty)?;
+                self.check_complete(&spelled)?;
                 let more = self.consume_if(",");
                 if !more {
                     self.expect_mark(";")?;
@@ -637,10 +679,13 @@ impl<'t> Parser<'t> {
         attributes.add(self.parse_attributes()?);
         let largest = if attributes.is_packed { Some(1) } else { self.pack };
         let (mut body, mut members) = (String::new(), Members::default());
+        // A member without elements moves the next one to its alignment.
+        let mut moved_align = 1;
         for (name, spelled, packed, docs) in declared {
             let (base, dims) = split_type(&spelled);
             let usual = self.summary.align_of(base);
-            let align = packed.or(largest).map_or(usual, |largest| usual.min(largest));
+            let align = packed.or(largest).map_or(usual, |largest| usual.min(largest)).max(moved_align);
+            moved_align = if self.is_empty_array(dims) { align } else { 1 };
             let _ = write!(body, "  {} = {base}{dims}{}{docs}", quoted_name(name), self.summary.print_placement(base, align));
             members.push_member(name, &spelled, align, &docs, &self.constants);
         }
@@ -653,9 +698,26 @@ impl<'t> Parser<'t> {
         self.output.push_str(&text);
         self.summary.insert_struct(&spelled.name, members, docs, text);
         if let Some(tag) = tag {
-            self.types.insert(format!("struct {tag}"), spelled.clone());
+            let incomplete = format!("{INCOMPLETE}{tag}");
+            let (named, forward) = std::mem::take(&mut self.forward).into_iter().partition(|(_, known)| *known == incomplete);
+            self.forward = forward;
+            self.types.insert(incomplete, spelled.clone());
+            let named: Vec<(String, String)> = named;
+            named.iter().for_each(|(name, _)| self.name_type(name, &spelled.name, &spelled));
         }
         Ok(spelled)
+    }
+
+    /// Returns `true` if dimensions leave no element.
+    fn is_empty_array(&self, dims: &str) -> bool {
+        let mut dims = dims.trim_matches(['[', ']']).split(',').map(str::trim);
+        dims.any(|dim| dim == "0" || self.constants.get(dim) == Some(&0))
+    }
+
+    /// Returns `true` for `union u;`.
+    fn is_forward_declaration(&self) -> bool {
+        let next = self.tokens.get(self.position..).unwrap_or(&[]).iter().filter(|token| token.kind != TokenKind::Comment);
+        next.take(3).map(|token| token.text).nth(2) == Some(";")
     }
 
     /// A struct without a tag is called as its typedef or its first variable calls it.
@@ -698,6 +760,30 @@ impl<'t> Parser<'t> {
             self.output.push('\n');
         }
     }
+}
+
+/// The sort of a declaration at the top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DeclarationKind {
+    /// Names of types.
+    Typedef,
+    /// Variables, which are in the file.
+    Variable,
+    /// Variables that another source defines.
+    External,
+}
+
+/// The start of the type of a struct whose members are not declared yet. No layout has a name with a space.
+const INCOMPLETE: &str = "struct ";
+
+/// Returns `true` for a struct whose members are not declared yet, and arrays of it.
+fn is_incomplete(spelled: &str) -> bool {
+    spelled.starts_with(INCOMPLETE)
+}
+
+/// The name of a struct whose members are not declared, without dimensions.
+fn split_incomplete(spelled: &str) -> &str {
+    spelled.split('[').next().unwrap_or(spelled)
 }
 
 /// The type of nothing, to which only pointers lead.
@@ -825,6 +911,9 @@ mod tests {
             ("char c; int16_t k; double x[4];", "c = i1\nk = i2 %1\nx = f8[4] %1\n"),
             ("struct h { char t; int64_t n; }; struct h h; short k; double x;", "h = h\nk = i2\nx = f8 %1\n"),
             ("int n[2]; double x;", "n = i4[2]\nx = f8\n"),
+            ("struct s { int n; double x[0]; char c; }; struct s a;", "s {\n  n = i4\n  x = f8[0]\n  c = i1 %8\n}\na = s\n"),
+            ("typedef struct s s_t, *s_p;\nstruct s { s_t *next; int k; };\ns_t a;", "s {\n  next = p8\n  k = i4\n}\na = s\n"),
+            ("struct node;\nunion u;\nextern int g;\nstatic inline int f(int x) { return x; }\nint a;", "\na = i4\n"),
         ] {
             assert!(made(source).ends_with(expected), "{}", made(source));
         }

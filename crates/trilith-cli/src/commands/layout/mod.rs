@@ -25,7 +25,7 @@ use crate::options::Options;
 use crate::output::{Output, escape_controls};
 use crate::advice::{error_remedy, error_with_advice};
 
-/// Check, resolve, print and translate Dudley layouts
+/// Write, check and convert Dudley layouts; write files, catalogs and programs of a layout
 #[derive(Debug, Args)]
 pub(crate) struct Layout {
     #[command(subcommand)]

@@ -5,14 +5,14 @@ use super::{CModel, LayoutType};
 /// The types of `<stdint.h>` and `<stddef.h>`.
 pub(super) fn stdint_type(model: CModel, name: &str) -> Option<LayoutType> {
     let spelled = match name {
-        "int8_t" => "i1".to_owned(),
-        "int16_t" => "i2".to_owned(),
-        "int32_t" => "i4".to_owned(),
-        "int64_t" => "i8".to_owned(),
-        "uint8_t" => "u1".to_owned(),
-        "uint16_t" => "u2".to_owned(),
-        "uint32_t" => "u4".to_owned(),
-        "uint64_t" => "u8".to_owned(),
+        "int8_t" | "int_least8_t" => "i1".to_owned(),
+        "int16_t" | "int_least16_t" => "i2".to_owned(),
+        "int32_t" | "int_least32_t" => "i4".to_owned(),
+        "int64_t" | "int_least64_t" => "i8".to_owned(),
+        "uint8_t" | "uint_least8_t" => "u1".to_owned(),
+        "uint16_t" | "uint_least16_t" => "u2".to_owned(),
+        "uint32_t" | "uint_least32_t" => "u4".to_owned(),
+        "uint64_t" | "uint_least64_t" => "u8".to_owned(),
         "size_t" | "uintptr_t" => format!("u{}", model.pointer),
         "ssize_t" | "ptrdiff_t" | "intptr_t" => format!("i{}", model.pointer),
         _ => return None,
