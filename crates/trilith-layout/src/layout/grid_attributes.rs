@@ -351,8 +351,7 @@ fn check_complete(mut names: Vec<&str>) -> Result<()> {
         (SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE),
         (word::NUMBERS, PARTS_ATTRIBUTE),
     ];
-    let is_missing =
-        |(by, name): &(&str, &str)| (!by.starts_with(GRID_PREFIX) || names.contains(by)) && !names.contains(name);
+    let is_missing = |(by, name): &(&str, &str)| (!by.starts_with(GRID_PREFIX) || names.contains(by)) && !names.contains(name);
     match needed.iter().find(|row| is_missing(row)) {
         Some((by, name)) => Err(Error::malformed(format!("{by} has no {name}")).hint(format!("add {name} to the layout"))),
         None => Ok(()),

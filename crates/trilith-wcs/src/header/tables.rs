@@ -158,7 +158,7 @@ impl HeaderParser<'_> {
         DistortionTable::new(lengths, values, [axis(1), axis(2)])
     }
 
-    fn find_array(&self, reference: &ArrayReference) -> Result<&super::ReferencedArray> {
+    fn find_array(&self, reference: &ArrayReference) -> Result<&ReferencedArray> {
         let ArrayReference { extension, version, column } = reference;
         let column = column.as_ref().map_or_else(String::new, |column| format!("column {column:?} of "));
         let none = || Error::Unsupported(format!("{column}extension {extension}, {version}, which this file does not have"));

@@ -33,7 +33,7 @@ pub(super) struct LossAccount {
     pub(super) losses: Vec<Diagnostic>,
     pub(super) notes: Vec<String>,
     /// `true` if the file is written whatever is lost.
-    allow_loss: bool,
+    pub(super) allow_loss: bool,
     /// `true` if items that cannot be read are left out.
     pub(super) skip_unreadable: bool,
 }

@@ -47,7 +47,7 @@ pub(super) fn translate_tree(
     while let Some(visit) = walk.try_next()? {
         if let Some(key) = visit.key {
             work.retag_value(key);
-            work.fit_key(key, &|| walk.path().to_string(), losses, notes);
+            work.fit_key(key, &|| walk.path().to_string(), account);
         }
         odd.check_node(&visit, || walk.path());
         if visit.node.is_alias() {
@@ -358,12 +358,12 @@ impl<'t> TreeTranslation<'t> {
     }
 
     /// Makes a key a string whose content does not fit its tag, and writes its surrogates as characters.
-    fn fit_key(&mut self, key: Node<'t>, path: &dyn Fn() -> String, losses: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+    fn fit_key(&mut self, key: Node<'t>, path: &dyn Fn() -> String, account: &mut LossAccount) {
         // Every reader opens keys that are null.
         let problem = key.tag_problem().filter(|_| key.is_scalar() && !key.is_alias() && !key.is_null());
         let escape = surrogate_escape(key).filter(|_| !key.is_alias());
         if let Some(escape) = escape {
-            notes.push(format!(
+            account.notes.push(format!(
                 "the key of {}: the surrogate {escape} and the next are written as the character that they are",
                 path()
             ));
@@ -376,7 +376,9 @@ impl<'t> TreeTranslation<'t> {
             }
             _ => self.edit.replace(key.span(), print_quoted(key)),
         }
-        losses.extend(problem.map(|problem| Diagnostic::loss(&path(), format!("{problem}; the key becomes a string"))));
+        if let Some(problem) = problem {
+            account.add_loss(&path(), format!("{problem}; the key becomes a string"));
+        }
     }
 
     /// Names this library as the one that produced the file: "Describes the ASDF library that produced the file" (schema
