@@ -82,7 +82,7 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn text_on_terminals_of_three_widths_is_as_recorded() {
+fn text_on_three_terminal_widths_is_recorded() {
     if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
         assert!(std::env::var_os("CI").is_none(), "script is not installed, and CI is set");
         return say("skipped: text on terminals, since script is not installed");

@@ -1,4 +1,4 @@
-//! The bridge to Python's `asdf`: what its hooks need of an open file, and nobody else.
+//! The bridge to Python's `asdf`: the methods of an open file that only its hooks call.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// The error with the keyword that it is about.
-    pub(crate) fn within(self, keyword: &str) -> Self {
+    pub(crate) fn in_keyword(self, keyword: &str) -> Self {
         match self {
             Self::Unsupported(text) => Self::Unsupported(format!("{keyword}: {text}")),
             Self::Invalid(text) => Self::Invalid(format!("{keyword}: {text}")),

@@ -150,7 +150,7 @@ enum Node {
     Unravel(ArrayIndexing),
     LabelArray(LabelArray),
     Selector(Box<Selector>),
-    /// What tables add to the first two pixel axes.
+    /// Tables of values that are added to the first two pixel axes.
     Distortion(Box<[Option<DistortionTable>; 2]>),
     Coordinates(Arc<CoordinateTable>),
     /// The place of coordinates in a table.

@@ -621,7 +621,7 @@ mod tests {
     use super::*;
 
     /// Returns which stored numbers a rule marks as missing.
-    fn marks(rule: MissingRule, datatype: &Datatype, bytes: &[u8], count: usize) -> Vec<u8> {
+    fn marks(rule: &MissingRule, datatype: &Datatype, bytes: &[u8], count: usize) -> Vec<u8> {
         let mut marks = vec![0; count];
         rule.mark_missing(datatype, bytes, &mut marks).unwrap();
         marks
@@ -633,18 +633,18 @@ mod tests {
         let (low, high) = (i16::MIN.to_ne_bytes(), i16::MAX.to_ne_bytes());
         let signed = [low, [0, 0], high].concat();
         for above in [Int(32_768), Int(i128::MAX), Float(32_767.5), Float(1e300), Float(f64::INFINITY)] {
-            assert_eq!(marks(MissingRule::Below(above), &Datatype::Int16, &signed, 3), [1; 3], "below {above:?}");
-            assert_eq!(marks(MissingRule::Above(above), &Datatype::Int16, &signed, 3), [0; 3], "above {above:?}");
-            assert_eq!(marks(MissingRule::Below(above), &Datatype::Uint8, &[0, 255], 2), [1; 2], "below {above:?}");
+            assert_eq!(marks(&MissingRule::Below(above), &Datatype::Int16, &signed, 3), [1; 3], "below {above:?}");
+            assert_eq!(marks(&MissingRule::Above(above), &Datatype::Int16, &signed, 3), [0; 3], "above {above:?}");
+            assert_eq!(marks(&MissingRule::Below(above), &Datatype::Uint8, &[0, 255], 2), [1; 2], "below {above:?}");
         }
         for below in [Int(-32_769), Int(i128::MIN), Float(-32_768.5), Float(-1e300), Float(f64::NEG_INFINITY)] {
-            assert_eq!(marks(MissingRule::Above(below), &Datatype::Int16, &signed, 3), [1; 3], "above {below:?}");
-            assert_eq!(marks(MissingRule::Below(below), &Datatype::Int16, &signed, 3), [0; 3], "below {below:?}");
-            assert_eq!(marks(MissingRule::Above(below), &Datatype::Uint8, &[0, 255], 2), [1; 2], "above {below:?}");
+            assert_eq!(marks(&MissingRule::Above(below), &Datatype::Int16, &signed, 3), [1; 3], "above {below:?}");
+            assert_eq!(marks(&MissingRule::Below(below), &Datatype::Int16, &signed, 3), [0; 3], "below {below:?}");
+            assert_eq!(marks(&MissingRule::Above(below), &Datatype::Uint8, &[0, 255], 2), [1; 2], "above {below:?}");
         }
         // The largest and the smallest number are valid limits themselves.
-        assert_eq!(marks(MissingRule::Below(Int(32_767)), &Datatype::Int16, &signed, 3), [1, 1, 0]);
-        assert_eq!(marks(MissingRule::Above(Int(-32_768)), &Datatype::Int16, &signed, 3), [0, 1, 1]);
-        assert_eq!(marks(MissingRule::Below(Float(f64::NAN)), &Datatype::Int16, &signed, 3), [0; 3]);
+        assert_eq!(marks(&MissingRule::Below(Int(32_767)), &Datatype::Int16, &signed, 3), [1, 1, 0]);
+        assert_eq!(marks(&MissingRule::Above(Int(-32_768)), &Datatype::Int16, &signed, 3), [0, 1, 1]);
+        assert_eq!(marks(&MissingRule::Below(Float(f64::NAN)), &Datatype::Int16, &signed, 3), [0; 3]);
     }
 }

@@ -60,7 +60,7 @@ impl Validate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VerdictSubject {
     File,
-    /// Its tree or layout, because other parts of the file have other verdicts.
+    /// The tree or the layout, because other parts of the file have other verdicts.
     Part,
 }
 

@@ -279,7 +279,7 @@ impl<'a> GridAttributes<'a> {
                 StorageField::ColumnMajor(is_column_major) => found.is_column_major = *is_column_major,
                 StorageField::OffsetColumn(column) => (table.offsets, has_offsets) = (column, true),
                 StorageField::LengthColumn(column) => {
-                    (table.lengths, only_in_table) = (Some(column.as_str()), Some(field.word()))
+                    (table.lengths, only_in_table) = (Some(column.as_str()), Some(field.word()));
                 }
                 StorageField::OffsetBase(base) => (table.base, only_in_table) = (*base, Some(field.word())),
                 StorageField::Parts(parts) => found.parts = Some(parts),

@@ -116,7 +116,7 @@ pub(crate) fn find_unknown_word(name: &str) -> Option<Option<&'static str>> {
     if !name.starts_with(GRID_PREFIX) || words().any(|word| word == name) {
         return None;
     }
-    // Their common beginning would make them all alike.
+    // The common beginning of the words would make them all alike.
     let near = nearest(name.strip_prefix(GRID_PREFIX)?, words().filter_map(|word| word.strip_prefix(GRID_PREFIX)));
     Some(words().find(|word| word.strip_prefix(GRID_PREFIX) == near))
 }

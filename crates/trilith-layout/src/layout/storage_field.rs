@@ -242,7 +242,7 @@ impl PartKind {
         }
     }
 
-    fn number(self) -> u64 {
+    fn kind_number(self) -> u64 {
         match self {
             Self::Bytes => 0,
             Self::Heap => 1,
@@ -271,7 +271,10 @@ impl ElementParts {
 
     fn to_numbers(&self) -> Vec<u64> {
         let first = [self.stored_size, self.address_size, self.length_size, self.base];
-        first.into_iter().chain(self.moves.iter().flat_map(|part| [part.kind.number(), part.from, part.to, part.len])).collect()
+        first
+            .into_iter()
+            .chain(self.moves.iter().flat_map(|part| [part.kind.kind_number(), part.from, part.to, part.len]))
+            .collect()
     }
 }
 
@@ -396,11 +399,11 @@ impl StorageField {
             COLUMN_ATTRIBUTE => Self::Column(said.string()?),
             FILL_ATTRIBUTE => Self::LibraryFill(said.library_fill()?),
             ENDS_ATTRIBUTE => Self::StringStarts(said.lengths()?),
-            FACTORS_ATTRIBUTE => Self::SampleFactors(said.factors()?),
+            FACTORS_ATTRIBUTE => Self::SampleFactors(said.sample_factors()?),
             VALID_ATTRIBUTE => Self::MaskPath(said.string()?),
             FILL_VALUE_ATTRIBUTE => match read_value(value) {
                 Attribute::Value(literal) => Self::FillValue(literal),
-                Attribute::Flag | Attribute::List(_) => return Err(said.wrong("one value")),
+                Attribute::Flag | Attribute::List(_) => return Err(said.unexpected_error("one value")),
             },
             SCALE_NAME_ATTRIBUTE => Self::ScaleName(said.string()?),
             SCALES_ATTRIBUTE => Self::Scales(said.pairs()?),
@@ -408,7 +411,7 @@ impl StorageField {
                 Attribute::Value(LayoutLiteral::Bytes(bytes)) => Self::UserBlock(bytes),
                 _ => Self::UserBlock(said.string()?.into_bytes()),
             },
-            OMISSIONS_ATTRIBUTE => Self::Omissions(said.list_of_strings("a list of texts")?),
+            OMISSIONS_ATTRIBUTE => Self::Omissions(said.list_of_strings("a list of strings")?),
             DIMS_ATTRIBUTE => Self::Dims(said.list_of_strings("a list of names")?),
             CHARS_ATTRIBUTE => Self::StringAxis(said.string()?),
             UNLIMITED_ATTRIBUTE => Self::UnlimitedDims(said.list_of_strings("a list of names")?),
@@ -498,7 +501,7 @@ struct SpelledAttribute<'a> {
 }
 
 impl SpelledAttribute<'_> {
-    fn wrong(&self, expected: &str) -> Error {
+    fn unexpected_error(&self, expected: &str) -> Error {
         Error::malformed(format!("{} is not {expected}", self.name))
     }
 
@@ -520,7 +523,7 @@ impl SpelledAttribute<'_> {
             LayoutLiteral::Large(digits) => digits.parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| self.wrong("a list of lengths"))
+        number.ok_or_else(|| self.unexpected_error("a list of lengths"))
     }
 
     fn lengths(&self) -> Result<Vec<u64>> {
@@ -529,14 +532,14 @@ impl SpelledAttribute<'_> {
             // An array without axes has no numbers in brackets.
             Attribute::Flag => Ok(Vec::new()),
             Attribute::Value(_) if self.is_empty_list() => Ok(Vec::new()),
-            Attribute::Value(_) => Err(self.wrong("a list of lengths")),
+            Attribute::Value(_) => Err(self.unexpected_error("a list of lengths")),
         }
     }
 
     fn string(&self) -> Result<String> {
         match self.value {
             Attribute::Value(LayoutLiteral::Text(text)) => Ok(read_own(text).into_owned()),
-            _ => Err(self.wrong("a text in quotes")),
+            _ => Err(self.unexpected_error("a text in quotes")),
         }
     }
 
@@ -544,7 +547,7 @@ impl SpelledAttribute<'_> {
         match self.value {
             Attribute::List(_) => self.strings_or_string(),
             _ if self.is_empty_list() => Ok(Vec::new()),
-            _ => Err(self.wrong(expected)),
+            _ => Err(self.unexpected_error(expected)),
         }
     }
 
@@ -561,30 +564,34 @@ impl SpelledAttribute<'_> {
 
     fn pairs(&self) -> Result<Vec<(String, String)>> {
         let all = self.list_of_strings("a list of pairs")?;
-        let (pairs, []) = all.as_chunks::<2>() else { return Err(self.wrong("a list of pairs")) };
+        let (pairs, []) = all.as_chunks::<2>() else { return Err(self.unexpected_error("a list of pairs")) };
         Ok(pairs.iter().map(|[first, second]| (first.clone(), second.clone())).collect())
     }
 
     fn integer_attributes(&self) -> Result<Vec<(String, Datatype)>> {
         let typed =
             |(name, datatype): (String, String)| Some((name, Datatype::from_name(&datatype).filter(Datatype::is_integer)?));
-        self.pairs()?.into_iter().map(typed).collect::<Option<_>>().ok_or_else(|| self.wrong("a list of names and datatypes"))
+        self.pairs()?
+            .into_iter()
+            .map(typed)
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.unexpected_error("a list of names and datatypes"))
     }
 
     fn hex_bytes(&self) -> Result<Vec<u8>> {
         let text = self.string()?;
         let bytes = text.strip_prefix("0x").and_then(digit_bytes);
-        bytes.ok_or_else(|| self.wrong("written as \"0x\" and the digits of bytes"))
+        bytes.ok_or_else(|| self.unexpected_error("written as \"0x\" and the digits of bytes"))
     }
 
     fn fill_value(&self) -> Result<FillValue> {
-        let Attribute::Value(literal) = self.value else { return Err(self.wrong("one value")) };
+        let Attribute::Value(literal) = self.value else { return Err(self.unexpected_error("one value")) };
         let number = match literal {
             LayoutLiteral::Text(text) if text.starts_with("0x") => return self.hex_bytes().map(FillValue::Bytes),
             LayoutLiteral::Text(text) => text.parse().ok().map(DeclaredNumber::Float),
             other => parse_number(other),
         };
-        number.map(FillValue::Number).ok_or_else(|| self.wrong("a number, or \"0x\" and the digits of bytes"))
+        number.map(FillValue::Number).ok_or_else(|| self.unexpected_error("a number, or \"0x\" and the digits of bytes"))
     }
 
     /// Returns `true` for the second of two words, and `false` for the first.
@@ -597,32 +604,33 @@ impl SpelledAttribute<'_> {
 
     fn offset_base(&self) -> Result<u64> {
         match self.value {
-            Attribute::Value(number) => self.length(number).map_err(|_| self.wrong("a byte of the file")),
-            Attribute::Flag | Attribute::List(_) => Err(self.wrong("a byte of the file")),
+            Attribute::Value(number) => self.length(number).map_err(|_| self.unexpected_error("a byte of the file")),
+            Attribute::Flag | Attribute::List(_) => Err(self.unexpected_error("a byte of the file")),
         }
     }
 
     fn parts(&self) -> Result<ElementParts> {
-        ElementParts::from_numbers(&self.lengths()?).ok_or_else(|| self.wrong("the description of the parts of elements"))
+        ElementParts::from_numbers(&self.lengths()?)
+            .ok_or_else(|| self.unexpected_error("the description of the parts of elements"))
     }
 
     fn part_filters(&self) -> Result<StorageField> {
         let text = self.string()?;
         let (filters, references) = text.split_once('|').unwrap_or((&text, ""));
         let references: Option<Vec<(Vec<u8>, String)>> = references.split_whitespace().map(parse_reference).collect();
-        let references = references.ok_or_else(|| self.wrong("a list of filters, references and their paths"))?;
+        let references = references.ok_or_else(|| self.unexpected_error("a list of filters, references and their paths"))?;
         Ok(StorageField::PartFilters(CodingStep::parse_list(filters)?, references))
     }
 
     fn library_fill(&self) -> Result<LibraryFill> {
-        let wrong = || self.wrong("a number, or a list of members and numbers");
+        let wrong = || self.unexpected_error("a number, or a list of members and numbers");
         let said = read_value(self.value);
         let list = match &said {
             Attribute::Flag => &[],
             Attribute::Value(one) => std::slice::from_ref(one),
             Attribute::List(list) => list.as_slice(),
         };
-        // A single number may be a text, and the members of structs are named by texts.
+        // A single number may be a string, and the members of structs are named by strings.
         if !matches!((&said, list), (Attribute::List(_), [LayoutLiteral::Text(_), ..])) {
             return list.iter().map(parse_number).collect::<Option<_>>().map(LibraryFill::Numbers).ok_or_else(wrong);
         }
@@ -634,8 +642,8 @@ impl SpelledAttribute<'_> {
         pairs.iter().map(pair).collect::<Option<_>>().map(LibraryFill::Members).ok_or_else(wrong)
     }
 
-    fn factors(&self) -> Result<Vec<(f64, f64)>> {
-        let wrong = || self.wrong("a list of a scale and an offset for each sample");
+    fn sample_factors(&self) -> Result<Vec<(f64, f64)>> {
+        let wrong = || self.unexpected_error("a list of a scale and an offset for each sample");
         let Attribute::List(list) = read_value(self.value) else { return Err(wrong()) };
         let numbers: Vec<f64> = list.iter().filter_map(parse_number).map(DeclaredNumber::float).collect();
         let (pairs, rest) = numbers.as_chunks::<2>();
@@ -650,7 +658,7 @@ impl SpelledAttribute<'_> {
             _ if self.is_empty_list() => Vec::new(),
             all => all.iter().map(|number| self.length(number)).collect::<Result<Vec<_>>>()?,
         };
-        let (places, []) = numbers.as_chunks::<3>() else { return Err(self.wrong("three numbers for each file")) };
+        let (places, []) = numbers.as_chunks::<3>() else { return Err(self.unexpected_error("three numbers for each file")) };
         Ok(places.to_vec())
     }
 

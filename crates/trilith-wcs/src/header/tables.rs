@@ -1,4 +1,4 @@
-//! What keywords refer to in other HDUs of their file: distortions in arrays (`CPDISj`, `D2IMDISj`, `AXISCORR`) and coordinates in
+//! Arrays and tables in other HDUs of the file to which keywords refer: distortions in arrays (`CPDISj`, `D2IMDISj`, `AXISCORR`) and coordinates in
 //! tables (`-TAB`, paper III, section 6).
 
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ impl HeaderParser<'_> {
             };
             let reference = ArrayReference::new(extension, self.keywords.version_of(parameters, axis), None);
             self.read_distortion_table(&reference, along == axis as f64)
-                .map_err(|error| error.within(&format!("{kind}{axis}")))
+                .map_err(|error| error.in_keyword(&format!("{kind}{axis}")))
                 .map(Some)
         };
         let tables = match self.keywords.get("AXISCORR").filter(|_| kind == "D2IMDIS") {
@@ -125,7 +125,7 @@ impl HeaderParser<'_> {
             Some(axis) => {
                 let reference = ArrayReference::new(DETECTOR_EXTENSION, 1.0, None);
                 let table = self.keywords.arrays.contains_key(&reference).then(|| self.read_distortion_table(&reference, true));
-                let table = table.transpose().map_err(|error| error.within("AXISCORR"))?;
+                let table = table.transpose().map_err(|error| error.in_keyword("AXISCORR"))?;
                 match axis {
                     1.0 => [table, None],
                     2.0 => [None, table],
@@ -188,7 +188,7 @@ impl HeaderParser<'_> {
             axes.sort_unstable();
             let first = axes.first().map_or(0, |(_, axis)| axis + 1);
             let transform =
-                self.build_tabular_transform(&reference, &axes).map_err(|error| error.within(&format!("PS{first}_0")))?;
+                self.build_tabular_transform(&reference, &axes).map_err(|error| error.in_keyword(&format!("PS{first}_0")))?;
             Ok(TabularAxes { axes: axes.into_iter().map(|(_, axis)| axis).collect(), transform })
         });
         Ok((groups.collect::<Result<_>>()?, missing))

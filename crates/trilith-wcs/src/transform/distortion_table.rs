@@ -3,7 +3,7 @@
 use super::{Accuracy, ArithmeticOperation, Node, Transform};
 use crate::{Error, Result};
 
-/// What is added to a pixel coordinate, at the points of a grid. Between them it is interpolated. Beyond them the value at the edge
+/// The values that are added to a pixel coordinate, at the points of a grid. Between them it is interpolated. Beyond them the value at the edge
 /// counts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DistortionTable {
@@ -59,7 +59,7 @@ impl DistortionTable {
     }
 }
 
-/// What two tables add to the first two pixel axes.
+/// The values that two tables add to the first two pixel axes.
 pub(super) fn evaluate_tables(tables: &[Option<DistortionTable>; 2], x: f64, y: f64) -> [f64; 2] {
     tables.each_ref().map(|table| table.as_ref().map_or(0.0, |table| table.value_at(x, y)))
 }

@@ -106,7 +106,8 @@ impl LossAccount {
     }
 
     /// Closes the account: returns the report of the conversion.
-    pub(super) fn into_report(self, report: ConvertReport) -> ConvertReport {
-        ConvertReport { written: !self.is_refused(), losses: self.losses, notes: self.notes, ..report }
+    pub(super) fn into_report(self, mut report: ConvertReport) -> ConvertReport {
+        (report.written, report.losses, report.notes) = (!self.is_refused(), self.losses, self.notes);
+        report
     }
 }

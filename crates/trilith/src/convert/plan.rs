@@ -293,7 +293,7 @@ impl<'f> ConversionPlan<'f> {
                 let (source, hint) = self.source_and_hint(data)?;
                 choose(&source, hint)?
             }
-            // That of the block which the elements were in.
+            // The codec of the block which the elements were in.
             CodecChoice::Keep => old.map(|block| CodecId(block.compression)).filter(|id| !id.is_none()),
         }))
     }

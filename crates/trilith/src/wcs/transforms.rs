@@ -218,7 +218,7 @@ impl TransformBuilder {
         let [left, right] = read_transform_pair(item)?;
         let (left, outputs) = self.build_transform(&left, units, depth + 1)?;
         let (right, mut others) = self.build_transform(&right, units, depth + 1)?;
-        let plain = ScaledUnit::plain();
+        let plain = ScaledUnit::dimensionless();
         let combine =
             |pair: (Option<ScaledUnit>, &Option<ScaledUnit>), join: fn(&ScaledUnit, &ScaledUnit) -> ScaledUnit| match pair {
                 (None, None) => None,

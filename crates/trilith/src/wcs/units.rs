@@ -96,7 +96,7 @@ impl ScaledUnit {
     }
 
     /// The unit of pure numbers.
-    pub(super) fn plain() -> Self {
+    pub(super) fn dimensionless() -> Self {
         Self { factor: 1.0, powers: BTreeMap::new() }
     }
 
