@@ -458,7 +458,7 @@ mod tests {
             at.clone().render_help().to_string().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(help(&["get"]).contains("--byteorder") && help(&["layout", "resolve"]).contains("--limit"));
-        assert!(!help(&["set"]).contains("--byteorder") && help(&["set"]).contains("--limit"));
+        assert!(!help(&["rm"]).contains("--byteorder") && help(&["rm"]).contains("--limit"));
         assert!(!help(&["completions"]).contains("--limit"));
         assert!(help(&["convert"]).contains("blsc-zstd, auto]") && help(&["convert"]).contains("dudley-2026]"));
     }

@@ -713,7 +713,7 @@ fn external_files_without_tree_read_and_convert() {
 
 #[test]
 fn flat_dialect_and_omitted_keys_are_completed() {
-    let body = "a: !ndarray\n  dtype: float32\n  shape: [1]\n  source: 0\nb: !ndarray {source: 0}\nz: !complex 1-1j\n\
+    let body = "a: !ndarray\n  dtype: float32\n  shape: [1]\n  source: 0\nb: !ndarray {shape: [4], source: 0}\nz: !complex 1-1j\n\
         t: !ndarray\n  shape: [1]\n  source: 0\n  dtype:\n  - name: x\n    dtype: int16\n  - {dtype: uint8, name: y}\n  - {dtype: int8, name: z}\n";
     let fields = [be(4), be(4)].concat();
     let blocks = [block(b"\xd3BLK", 40, &[&fields], &[0x3f, 0xc0, 0, 1])];
