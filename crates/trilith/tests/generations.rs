@@ -722,7 +722,7 @@ fn flat_dialect_and_omitted_keys_are_completed() {
     assert_eq!(digests(&new), digests(&made));
     let text = new.tree().text();
     assert!(text.contains("a: !core/ndarray-1.0.0\n  byteorder: big\n  datatype: float32\n  shape: [1]\n"), "{text}");
-    assert!(text.contains("b: !core/ndarray-1.0.0 {byteorder: big, datatype: uint8, shape: [4], source: 0}"), "{text}");
+    assert!(text.contains("b: !core/ndarray-1.0.0 {shape: [4], byteorder: big, datatype: uint8, source: 0}"), "{text}");
     assert!(text.contains("z: !core/complex-1.0.0 1-1j"), "{text}");
     assert!(
         text.contains("  byteorder: big\n  datatype:\n  - name: x\n    datatype: int16\n  - {datatype: uint8, name: y}"),
