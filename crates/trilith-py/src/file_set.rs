@@ -13,7 +13,7 @@ use crate::file::File;
 /// >>> folder = pathlib.Path(tempfile.mkdtemp())
 /// >>> layout = trilith.Layout("{ time = f8 }  x = f8[2]")
 /// >>> for step in range(3):
-/// ...     layout.write(folder / f"r{step}.bd", time=float(step), x=numpy.full(2, step))
+/// ...     layout.write(folder / f"r{step}.bd", time=float(step), x=numpy.full(2, float(step)))
 /// >>> layout.catalog(folder / "r*.bd", folder / "run.bd")
 /// >>> run = trilith.open_set(folder / "run.bd")
 /// >>> run.files, run["x"][2]
@@ -53,7 +53,7 @@ impl FileSet {
     /// >>> folder = pathlib.Path(tempfile.mkdtemp())
     /// >>> layout = trilith.Layout("{ time = f8 }  x = f8[2]")
     /// >>> for step in range(3):
-    /// ...     layout.write(folder / f"r{step}.bd", time=float(step), x=numpy.full(2, step))
+    /// ...     layout.write(folder / f"r{step}.bd", time=float(step), x=numpy.full(2, float(step)))
     /// >>> layout.catalog(folder / "r*.bd", folder / "run.bd")
     /// >>> (folder / "r1.bd").unlink()
     /// >>> trilith.open_set(folder / "run.bd").omitted("x")

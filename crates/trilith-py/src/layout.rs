@@ -253,7 +253,7 @@ impl Layout {
     /// >>> for n in range(3):
     /// ...     layout.write(f"{folder}/r{n}.bd", N=2, rho=numpy.full(2, float(n)))
     /// >>> layout.catalog(f"{folder}/r*.bd", f"{folder}/runs.bd")
-    /// >>> trilith.open(f"{folder}/runs.bd")["rho"][:, 0].tolist()
+    /// >>> trilith.open_set(f"{folder}/runs.bd")["rho"][:, 0].tolist()
     /// [0.0, 1.0, 2.0]
     #[pyo3(signature = (files, path, *, byteorder=None, add=false, params=None))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]

@@ -527,13 +527,12 @@ def test_the_items_of_a_layout_are_those_of_files(tmp_path):
     assert trilith.Layout("T { a = f4 }\ng/ x = T\n/ l [ f8 ]\n").items() == [("g", "dict"), ("g/x", "data"), ("l", "list")]
 
 
-def test_a_raw_family_needs_its_byteorder_once(tmp_path):
+def test_a_raw_family_keeps_its_byteorder(tmp_path):
     (tmp_path / "r0.raw").write_bytes(np.int64(1).tobytes() + np.ones(1).tobytes())
     layout = trilith.Layout("{ N : i8 }\nx = f8[N]\n")
-    with pytest.raises(ValueError, match="E403"):
-        layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd")
-    layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd", byteorder="little")
-    assert trilith.open_set(tmp_path / "c.bd")["x"][:].tolist() == [[1]]
+    for order in (None, "little"):
+        layout.catalog([tmp_path / "r0.raw"], tmp_path / "c.bd", byteorder=order)
+        assert trilith.open_set(tmp_path / "c.bd")["x"][:].tolist() == [[1]]
 
 
 PARTICLE = np.dtype([("w", "<f8"), ("id", "<i8"), ("v", "<f4", (3,)), ("kind", "S4")])

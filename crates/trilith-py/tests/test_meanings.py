@@ -376,7 +376,7 @@ def commanded(tally, cases, tmp_path):
         return
     wanted = {f"want{n}": case.want if case.want.mask.any() else case.want.data for n, case in enumerate(cases)}
     asdf.AsdfFile(wanted).write_to(tmp_path / "want.asdf")
-    run("show", *at, "-o", tmp_path / "{stem}_{item}.png", "--quiet")
+    run("show", *at, "--origin", "upper", "-o", tmp_path / "{stem}_{item}.png", "--quiet")
     run("show", *(f"{tmp_path / 'want.asdf'}#/{name}" for name in wanted), "-o", tmp_path / "{stem}_{item}.png", "--quiet")
     for case, name in zip(cases, wanted, strict=True):
         same = output(case, "png").read_bytes() == (tmp_path / f"want_{name}.png").read_bytes()
