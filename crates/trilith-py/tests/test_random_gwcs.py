@@ -235,7 +235,8 @@ def has_wrong_inverse(transform):
     """Whether inverses in the transform do not lead back: those of `fitswcs_imaging` in gwcs for a reference point off the pole, and those of
     rotations, whose longitudes have another turn than the native ones."""
     for part in transform.traverse_postorder() if hasattr(transform, "traverse_postorder") else [transform]:
-        if isinstance(part, r.RotateNative2Celestial | r.RotateCelestial2Native | r.EulerAngleRotation):
+        # `|` of two models is a chain of them.
+        if any(isinstance(part, kind) for kind in (r.RotateNative2Celestial, r.RotateCelestial2Native, r.EulerAngleRotation)):
             return True
         if isinstance(part, FITSImagingWCSTransform):
             there = part(np.array([1.0, 2.0]), np.array([3.0, -1.0]))
