@@ -231,20 +231,6 @@ def relative_difference(found, wanted):
     return np.where((found == wanted) | ~(np.isfinite(found) & np.isfinite(wanted)), 0, off)
 
 
-def has_wrong_inverse(transform):
-    """Whether inverses in the transform do not lead back: those of `fitswcs_imaging` in gwcs for a reference point off the pole, and those of
-    rotations, whose longitudes have another turn than the native ones."""
-    for part in transform.traverse_postorder() if hasattr(transform, "traverse_postorder") else [transform]:
-        # `|` of two models is a chain of them.
-        if any(isinstance(part, kind) for kind in (r.RotateNative2Celestial, r.RotateCelestial2Native, r.EulerAngleRotation)):
-            return True
-        if isinstance(part, FITSImagingWCSTransform):
-            there = part(np.array([1.0, 2.0]), np.array([3.0, -1.0]))
-            if not np.allclose(part.inverse(*there), [[1.0, 2.0], [3.0, -1.0]], atol=1e-6):
-                return True
-    return False
-
-
 def compare(wcs, pixels, is_plain):
     """Compares one pipeline. Returns a word for what happened: a peer's refusal, or `equal`; a difference fails."""
     written = io.BytesIO()
@@ -290,9 +276,12 @@ def compare(wcs, pixels, is_plain):
             return "equal, no inverse of the file"
         again = np.array(own.pixel_to_world_values(*from_file, with_bounding_box=False), float)
         is_exact = (relative_difference(again, wanted) < 1e-6).all(axis=0)
-        bad = relative_difference(from_file, wanted_back)[:, ~(np.isnan(from_file).any(axis=0) | is_exact)].max(initial=0)
-        if bad > 1e-6 and has_wrong_inverse(wcs.forward_transform):
-            return "equal, the peer inverts wrongly"
+        # An inverse of gwcs that does not lead back is nothing to compare with, such as that of `fitswcs_imaging`.
+        with np.errstate(all="ignore"):
+            there = np.array(wcs(*wanted_back, with_bounding_box=False), float)
+        leads_back = (relative_difference(there, wanted) < 1e-6).all(axis=0) & np.isfinite(there).all(axis=0)
+        compared = leads_back & ~(np.isnan(from_file).any(axis=0) | is_exact)
+        bad = relative_difference(from_file, wanted_back)[:, compared].max(initial=0)
         assert bad < 1e-6, f"inverse of the file: {bad}"
     return "equal"
 
