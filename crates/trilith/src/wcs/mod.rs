@@ -70,6 +70,7 @@ pub fn from_wcs(error: trilith_wcs::Error) -> Error {
 const PARALLEL_POINTS: usize = 1 << 15;
 
 /// Direction of a conversion.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WcsDirection {
     /// From pixels to world coordinates.
@@ -82,6 +83,7 @@ pub enum WcsDirection {
 ///
 /// # Errors
 /// Returns the errors of [`Wcs::pixel_to_world`] and [`Wcs::world_to_pixel`] by [`from_wcs`].
+#[doc(hidden)]
 pub fn convert_points(wcs: &Wcs, columns: &[&[f64]], direction: WcsDirection, options: WcsOptions) -> Result<Vec<Vec<f64>>> {
     let convert = |columns: &[&[f64]]| match direction {
         WcsDirection::ToWorld => wcs.pixel_to_world(columns, options).map_err(from_wcs),
