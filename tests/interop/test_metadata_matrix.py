@@ -341,7 +341,7 @@ class AttributeTypes(unittest.TestCase):
                             np.testing.assert_array_equal(found, value)
                             self.assertEqual(np.asarray(found).dtype, np.asarray(value).dtype)
                 self.assertIsNone(attrs["empty"])
-                self.assertEqual(attrs["nul"], b"ab\0cd")
+                self.assertEqual(attrs["nul"], "ab\0cd")
                 self.assertEqual((attrs["ref"], attrs["state"]), ("/x", 1))
                 self.assertNotIn("x@matrix", list(f.keys()))
             json_of = json.loads(peer.trilith("header", "--json", path))["items"][0]["attributes"]
@@ -371,7 +371,8 @@ class AttributeTypes(unittest.TestCase):
             values = {name: header[name] for name in ("FLAG", "BIG", "GAIN", "TEXT", "BUNIT", "PAIR")}
             self.assertEqual(values, {"FLAG": True, "BIG": 2**64 - 1, "GAIN": 2.5, "TEXT": "a", "BUNIT": "m", "PAIR": 1 + 2j})
             self.assertIs(type(values["FLAG"]), bool)
-            self.assertIsInstance(header["EMPTY"], fits.card.Undefined)
+            self.assertIn("EMPTY", header)
+            self.assertIsNone(header["EMPTY"])
 
     def test_netcdf_types_survive_xarray(self):
         kinds = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
