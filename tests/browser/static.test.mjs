@@ -28,10 +28,10 @@ after(async () => {
 
 test("the folder is small", { skip }, () => {
   const sizes = (packed) => readdirSync(built).map((name) => packed(readFileSync(join(built, name))).length).reduce((all, size) => all + size, 0);
-  // Servers send one of the two. With the reader of HDF5 the page has about 120 kB more, with attributes, compressed tables and frames of the sky 60 kB.
+  // Servers send one of the two. With the reader of HDF5 the page has about 120 kB more, with attributes, compressed tables and frames of the sky 60 kB, with coordinates in other HDUs and cards beside the data 55 kB.
   const [gzip, brotli, plain] = [gzipSync, brotliCompressSync, (bytes) => bytes].map(sizes);
   console.log(`the static page: ${brotli} bytes with brotli, ${gzip} with gzip, ${plain} uncompressed`);
-  assert.ok(brotli < 1_370_000 && gzip < 1_920_000, `${brotli} bytes, ${gzip} bytes`);
+  assert.ok(brotli < 1_400_000 && gzip < 1_960_000, `${brotli} bytes, ${gzip} bytes`);
 });
 
 test("a dropped file is looked at", { skip }, async () => {
