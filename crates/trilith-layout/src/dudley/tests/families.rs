@@ -70,9 +70,13 @@ fn file_set_item_reads_as_one_array() {
         // A member of structs, and only some of the files.
         let b = catalog.array_at(&template, "/cells.b", &[10..12], &options, files.clone()).unwrap();
         assert_eq!(b.load::<f64>().unwrap(), [101.0, 103.0, 105.0, 111.0, 113.0, 115.0]);
-        let bytes_of = |array: &crate::array::Array| {
+        let bytes_of = |array: &Array| {
             let mut bytes = Vec::new();
-            array.for_each_piece_in(order, 1 << 20, &mut |piece| Ok(bytes.extend_from_slice(piece))).map(|()| bytes)
+            let mut take = |piece: &[u8]| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            };
+            array.for_each_piece_in(order, 1 << 20, &mut take).map(|()| bytes)
         };
         let structs = bytes_of(&catalog.array_at(&template, "/cells", &[0..2], &options, files.clone()).unwrap()).unwrap();
         // The files have the other byte order than declared: numbers and structs are turned.
