@@ -433,12 +433,7 @@ impl DudleyFile {
     /// Returns the errors of [`ChunkedArray::check_index`].
     #[doc(hidden)]
     pub fn check_chunk_index(&self, entry: &LayoutEntry) -> Result<()> {
-        match self.grid(&entry.path)? {
-            Some(Ok(grid)) if !grid.is_mapped() => grid
-                .check_index(self.source_covering(grid.end()), self.limits())
-                .map_err(|error| error.context(entry.path.clone())),
-            _ => Ok(()),
-        }
+        self.check_stored_grid(entry, ChunkedArray::check_index)
     }
 
     /// Refuses an item whose chunks have filters that are not available; does nothing for an item without chunks.
@@ -447,10 +442,19 @@ impl DudleyFile {
     /// Returns the errors of [`ChunkedArray::check_filters`].
     #[doc(hidden)]
     pub fn check_chunk_filters(&self, entry: &LayoutEntry) -> Result<()> {
+        self.check_stored_grid(entry, ChunkedArray::check_filters)
+    }
+
+    /// Checks an item whose chunks this file stores. An error begins with its path.
+    fn check_stored_grid(
+        &self,
+        entry: &LayoutEntry,
+        check: impl FnOnce(&ChunkedArray, &SourceRef, &Limits) -> Result<()>,
+    ) -> Result<()> {
         match self.grid(&entry.path)? {
-            Some(Ok(grid)) if !grid.is_mapped() => grid
-                .check_filters(self.source_covering(grid.end()), self.limits())
-                .map_err(|error| error.context(entry.path.clone())),
+            Some(Ok(grid)) if !grid.is_mapped() => {
+                check(grid, self.source_covering(grid.end()), self.limits()).map_err(|error| error.context(entry.path.clone()))
+            }
             _ => Ok(()),
         }
     }
