@@ -90,7 +90,7 @@ pub(crate) fn convert(
     storage_options: Option<Bound<'_, PyDict>>,
     deprecated: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
-    let storage = crate::remote::merge_deprecated(py, "convert", storage_options, deprecated)?;
+    let storage = crate::remote::merge_deprecated(py, 1, "convert", storage_options, deprecated)?;
     let storage = storage.as_ref();
     let byteorder = parse_byteorder(byteorder)?;
     let opening = crate::remote::open_options(&allow, storage)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);

@@ -101,7 +101,7 @@ pub(crate) fn open<'py>(
             "family" | "files" | "where" | "raw" => "an argument of trilith.open_set",
             _ => return Err(unknown_argument("open", &name)),
         };
-        warn_deprecated(py, &format!("the argument {name} of trilith.open is {place} now"))?;
+        warn_deprecated(py, 1, &format!("the argument {name} of trilith.open is {place} now"))?;
         arguments.set(&name, &value)?;
     }
     arguments.open(py, source)
@@ -472,7 +472,7 @@ impl File {
         Ok(self.root_ref()?.item.metadata().comment.map(Cow::into_owned))
     }
 
-    /// The format, as `trilith info` names it: "fits", "hdf5", "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
+    /// The format, as `trilith info` names it: "FITS", "HDF5", "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
     #[getter]
     fn format(&self) -> PyResult<String> {
         Ok(self.trilith_file()?.format().to_owned())
@@ -508,7 +508,7 @@ impl File {
             "trilith.FileSet" => format!("only a trilith.FileSet has {name} now"),
             place => format!("File.{name} is File.{place} now"),
         };
-        warn_deprecated(py, &message)?;
+        warn_deprecated(py, 1, &message)?;
         let is_asdf = file.trilith_file()?.as_asdf().is_some();
         match name {
             "attributes" => slf.getattr("attrs"),

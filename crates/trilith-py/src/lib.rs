@@ -72,6 +72,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_any, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::merge_deprecated_of_caller, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::resume, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;

@@ -66,12 +66,26 @@ pub(crate) fn build_server_options(allow: &[String], storage: Option<&Bound<'_, 
     Ok(options)
 }
 
-/// Returns the storage options with those of the argument `remote` of earlier versions, after a warning.
+/// Does the same as [`merge_deprecated`] for a function of the package, whose caller is warned.
+#[pyfunction]
+#[pyo3(name = "_merge_deprecated")]
+#[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+pub(crate) fn merge_deprecated_of_caller<'py>(
+    py: Python<'py>,
+    function: &str,
+    storage_options: Option<Bound<'py, PyDict>>,
+    deprecated: Bound<'py, PyDict>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    merge_deprecated(py, 2, function, storage_options, Some(&deprecated))
+}
+
+/// Returns the storage options with those of the argument `remote` of earlier versions, after a warning at this level of the stack.
 ///
 /// # Errors
 /// Returns `TypeError` for an argument of any other name.
 pub(crate) fn merge_deprecated<'py>(
     py: Python<'py>,
+    level: i32,
     function: &str,
     storage: Option<Bound<'py, PyDict>>,
     deprecated: Option<&Bound<'py, PyDict>>,
@@ -81,7 +95,7 @@ pub(crate) fn merge_deprecated<'py>(
         if name.extract::<String>()? != "remote" {
             return Err(unknown_argument(function, &name.extract::<String>()?));
         }
-        warn_deprecated(py, &format!("the argument remote of trilith.{function} is an option of storage_options now"))?;
+        warn_deprecated(py, level, &format!("the argument remote of trilith.{function} is an option of storage_options now"))?;
         all = merge_options(all, &value)?;
     }
     Ok(all)
@@ -106,13 +120,13 @@ pub(crate) fn unknown_argument(function: &str, name: &str) -> PyErr {
     PyTypeError::new_err(format!("{function}() got an unexpected keyword argument '{name}'"))
 }
 
-/// Warns of a word that has a successor.
+/// Warns of a word that has a successor, at this level of the stack: 1 is the caller of a function of Rust.
 ///
 /// # Errors
 /// Returns the warning as an exception if the program asks for that.
-pub(crate) fn warn_deprecated(py: Python<'_>, message: &str) -> PyResult<()> {
+pub(crate) fn warn_deprecated(py: Python<'_>, level: i32, message: &str) -> PyResult<()> {
     let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
-    PyErr::warn(py, &category, &std::ffi::CString::new(message)?, 1)
+    PyErr::warn(py, &category, &std::ffi::CString::new(message)?, level)
 }
 
 /// Returns the place for a new file: a path, or a URL with the options of its store.

@@ -6,9 +6,8 @@ import warnings
 from collections import abc
 from typing import Any, Literal
 
-from . import _deprecated
 from ._sky import SkyFrameName, degrees
-from ._trilith import Layout, _table
+from ._trilith import Layout, _merge_deprecated, _table
 
 
 def table(
@@ -86,7 +85,7 @@ def table(
     >>> found["exposure"], found["band"], found.names
     ([139.8, 60.0], ['F158', 'F158'], ['file', 'exposure', 'band'])
     """
-    storage_options = _deprecated.merge_remote("table", storage_options, deprecated)
+    storage_options = _merge_deprecated("table", storage_options, deprecated)
     if errors not in ("warn", "raise"):
         raise ValueError(f'errors is "warn" or "raise", not {errors!r}')
     if not isinstance(columns, abc.Mapping):

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy
 
-from . import _deprecated
 from ._sky import SkyFrameName, degrees
-from ._trilith import Array, File, Layout, _cutout, _wcs_at, _wcs_of_array
+from ._trilith import Array, File, Layout, _cutout, _merge_deprecated, _wcs_at, _wcs_of_array
 from ._trilith import open as _open
 
 
@@ -656,7 +655,7 @@ def covering(
     from ._table import table
 
     options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow}
-    options["storage_options"] = _deprecated.merge_remote("covering", storage_options, deprecated)
+    options["storage_options"] = _merge_deprecated("covering", storage_options, deprecated)
     options |= {"sky_frame": sky_frame, "wcs_key": wcs_key}
     position = (lon,) if lat is None else (lon, lat)
     return list(table(files, {}, covers=(*position, radius), errors=errors, **options)["file"])
