@@ -262,5 +262,39 @@ class CompressedTables(unittest.TestCase):
             peer.trilith("get", f"{self.file}#/fits/1/data/a", status=1 if tiles == [] else 2)
 
 
+class HduData(unittest.TestCase):
+    """An HDU stands for its data where an array or a table is asked for, as `hdul["SCI"].data` does."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.file = self.folder / "x.fits"
+        image = fits.ImageHDU(np.arange(12, dtype="i2").reshape(3, 4), name="SCI")
+        image.header["BUNIT"] = "ct/s"
+        packed = fits.CompImageHDU(np.arange(20, dtype="f4").reshape(4, 5), name="ZIP")
+        table = fits.BinTableHDU(RECORDS, name="CAT")
+        fits.HDUList([fits.PrimaryHDU(), image, packed, table]).writeto(self.file)
+
+    def test_computed_values(self):
+        with fits.open(self.file) as hdus:
+            for name in ("SCI", "ZIP"):
+                data = hdus[name].data
+                for word, value in (("shape", list(data.shape)), ("ndim", data.ndim), ("size", data.size), ("max", data.max())):
+                    self.assertEqual(json.loads(peer.trilith("get", f"{self.file}#/fits/{name}@{word}")), value, (name, word))
+        self.assertEqual(peer.trilith("get", f"{self.file}#/fits/SCI@unit"), b"ct/s\n")
+        run = peer.subprocess.run([peer.PROGRAM, "get", f"{self.file}#/fits/0@shape"], capture_output=True, check=False)
+        self.assertEqual((run.returncode, run.stdout), (0, b"\n"))
+        self.assertIn(b"has no shape", run.stderr)
+
+    def test_slices_rows_and_columns(self):
+        with fits.open(self.file) as hdus:
+            part = json.loads(peer.trilith("get", f"{self.file}#/fits/SCI", "-s", "1:3,::2", "--format", "json"))
+            self.assertEqual(part, hdus["SCI"].data[1:3, ::2].tolist())
+            column = json.loads(peer.trilith("get", f"{self.file}#/fits/CAT/x", "--format", "json"))
+            self.assertEqual(column, hdus["CAT"].data["x"].tolist())
+        rows = peer.trilith("table", f"{self.file}#/fits/CAT", "--json")
+        self.assertEqual(rows, peer.trilith("table", f"{self.file}#/fits/CAT/data", "--json"))
+        self.assertEqual([json.loads(row)["n"] for row in rows.splitlines()], [1, 3])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -136,7 +136,11 @@ impl Get {
                 return self.output_attribute(&part_value(&attribute, part), &file, job, output.as_deref());
             }
             AddressTarget::Computed(item, value) => {
-                return self.output_attribute(&cell_value(value.compute(&item)?), &file, job, output.as_deref());
+                let cell = value.compute(&item)?;
+                if cell == TableCell::Null {
+                    job.print_warning(&format!("{}: the {} has no {}", job.label(), item.kind().name(), value.name()));
+                }
+                return self.output_attribute(&cell_value(cell), &file, job, output.as_deref());
             }
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };

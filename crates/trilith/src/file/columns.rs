@@ -86,6 +86,9 @@ pub struct TableColumn<'f> {
 /// # Errors
 /// Returns an error if the table cannot be read.
 pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> {
+    if let Some(data) = table.hdu_data()? {
+        return table_columns(&data);
+    }
     if let Some(columns) = tagged_columns(table)? {
         return Ok(Some(columns));
     }
@@ -106,6 +109,9 @@ pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>
 
 /// Returns the column of a table that has a name; None if an item is not a table or has no such column.
 pub(super) fn find_column<'f>(table: &Item<'f>, name: &str) -> Result<Option<Item<'f>>> {
+    if let Some(data) = table.hdu_data()? {
+        return find_column(&data, name);
+    }
     if let Some(columns) = tagged_columns(table)? {
         return Ok(columns.into_iter().find(|column| column.name == name).map(|column| column.item));
     }

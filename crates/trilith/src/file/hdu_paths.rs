@@ -1,8 +1,8 @@
 //! HDUs of a FITS file by their names, in paths and patterns.
 
-use super::Item;
 use super::address::{AddressPattern, split_address};
 use super::fits::{HduArrays, hdu_arrays};
+use super::{Item, ItemKind};
 use crate::asdf::AsdfFile;
 use crate::error::Result;
 use crate::fits::Hdu;
@@ -26,6 +26,23 @@ pub(crate) fn number_hdus(item: &Item<'_>, pattern: &AddressPattern) -> Result<A
 /// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.
 pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
     path_with_number(hdu_arrays(file).filter(|hdus| hdus.is_listing)?, path)
+}
+
+impl<'f> Item<'f> {
+    /// Returns the data of an HDU in the list of a FITS file: an HDU stands for its data where an array or a table is asked for. None for
+    /// any other item, and for an HDU without data.
+    pub(crate) fn hdu_data(&self) -> Result<Option<Item<'f>>> {
+        if self.kind() != ItemKind::Mapping || !self.as_asdf().is_some_and(|(file, node)| is_hdu(file, node)) {
+            return Ok(None);
+        }
+        let data = self.backend().child(self.location(), "data")?;
+        data.map(|place| self.with_location(place).resolve()).transpose()
+    }
+}
+
+fn is_hdu(file: &AsdfFile, node: Node<'_>) -> bool {
+    let path = hdu_arrays(file).filter(|hdus| hdus.is_listing).and_then(|_| file.tree().path_of(node.id()));
+    path.is_some_and(|path| matches!(path.keys(), [list, _] if list == "fits"))
 }
 
 fn path_with_number(hdus: &HduArrays, path: &str) -> Option<String> {

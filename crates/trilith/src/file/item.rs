@@ -588,13 +588,16 @@ impl<'f> Item<'f> {
         self.backend().array(&self.place)
     }
 
-    /// The item as one array, if it can be one: a list of equal arrays or numbers gets a leading axis, a number has no
-    /// axes.
+    /// Returns the item as one array, if it can be one: a list of equal arrays or numbers gets a leading axis, a number has no
+    /// axes, and an HDU of a FITS file is its data.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it cannot, with the reason.
     pub fn as_array(&self) -> Result<Array> {
-        self.backend().as_array(&self.place)
+        match self.hdu_data()? {
+            Some(data) => data.array(),
+            None => self.backend().as_array(&self.place),
+        }
     }
 
     /// Returns the value of a scalar, a text or a null.

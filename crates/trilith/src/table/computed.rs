@@ -15,6 +15,12 @@ impl ComputedValue {
     pub fn compute(self, item: &Item<'_>) -> Result<TableCell> {
         let text = |text: Option<String>| text.map_or(TableCell::Null, TableCell::Text);
         let is_array = item.kind() == ItemKind::Array;
+        if !is_array
+            && self.is_array_property()
+            && let Some(data) = item.hdu_data()?
+        {
+            return self.compute(&data);
+        }
         Ok(match self {
             ComputedValue::Kind => TableCell::Text(item.kind().name().to_owned()),
             ComputedValue::Tag => text(item.metadata().tag.map(str::to_owned)),
@@ -38,6 +44,11 @@ impl ComputedValue {
             // An item alone has no number.
             ComputedValue::Index => TableCell::Null,
         })
+    }
+
+    /// Returns `true` for a value that arrays alone have.
+    fn is_array_property(self) -> bool {
+        !matches!(self, ComputedValue::Kind | ComputedValue::Tag | ComputedValue::Doc | ComputedValue::Index)
     }
 }
 
