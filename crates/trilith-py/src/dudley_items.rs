@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, Target};
-use trilith::bytes::{AtomicFile, WriteBasis, WritePath};
+use trilith::bytes::{NewFile, WriteBasis, WritePath};
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
 use trilith::tree::{Value, ValueData};
@@ -122,8 +122,8 @@ pub(crate) fn to_bytes(ready: &DetachedArrays<'_>, value: &Value, dialect: Diale
 /// A native file, at a path.
 pub(crate) fn write_native_file(ready: &DetachedArrays<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
     let draft = ready.to_draft(value)?;
-    let mut file = AtomicFile::create(place, WriteBasis::Nothing)?;
-    draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
+    let mut file = NewFile::create(place, WriteBasis::Nothing)?;
+    draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file.writer())?;
     file.commit().map(drop)
 }
 

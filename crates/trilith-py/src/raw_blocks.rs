@@ -1,6 +1,6 @@
 //! Files from parts that are ready: the text of a tree, and the bytes of its blocks.
 
-use std::io::{BufWriter, Cursor, Seek, Write};
+use std::io::{Cursor, Seek, Write};
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use trilith::Limits;
 use trilith::SaveOptions;
 use trilith::asdf::{AsdfFile, BlockOptions, FileWriter, Target, WriteOptions};
-use trilith::bytes::{AtomicFile, Source, WriteBasis, verify_backing};
+use trilith::bytes::{NewFile, Source, WriteBasis, verify_backing};
 use trilith::tree::Tree;
 use trilith::tree::{PrintOptions, print_document};
 use trilith_codec::codec::{self, CodecId};
@@ -109,9 +109,9 @@ pub(crate) fn write_parts<'py>(
     }
     let path: PathBuf = target.extract()?;
     let done = detach_interruptible(py, || {
-        let mut file = AtomicFile::create(path, WriteBasis::Nothing)?;
+        let mut file = NewFile::create(path, WriteBasis::Nothing)?;
         file.reserve(ready.iter().map(OwnedBlockSource::uncompressed_size).sum())?;
-        write_file(BufWriter::with_capacity(1 << 20, &mut file), form, layout, &comments, text, &ready)?;
+        write_file(file.writer(), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)
     });
     done?.or_raise(UsageErrorKind::Argument)

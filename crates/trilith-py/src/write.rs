@@ -174,8 +174,8 @@ fn to_bytes(
 
 /// The target of a file of this name in a version, and the dialect of a Dudley file.
 pub(crate) fn resolve_target_and_dialect(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
-    let is_stream = name.to_ascii_lowercase().ends_with(".bd");
-    let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
+    let is_dudley = FileFormat::from_extension(name) == Some(FileFormat::Dudley);
+    let version = version.unwrap_or(if is_dudley { "dudley-2025" } else { "1.6" });
     match dudley_items::parse_dialect_version(version) {
         Some(dialect) => Ok((Target::latest(), Some(dialect))),
         None => Ok((resolve_target(version)?, None)),

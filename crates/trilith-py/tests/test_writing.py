@@ -5,6 +5,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import gzip
 import io
 import math
 import pathlib
@@ -761,3 +762,31 @@ def test_names_of_other_formats_are_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
         trilith.open(tmp_path / "a.asdf").write_to(tmp_path / "b.bd")
     trilith.open(tmp_path / "a.asdf").write_to(tmp_path / "b.dat")
+
+
+WAYS_TO_WRITE = {
+    "write": lambda path: trilith.write(path, {"a": np.arange(5)}),
+    "convert": lambda path: trilith.convert(path.parent / "in.asdf", path),
+    "write_to": lambda path: trilith.open(path.parent / "in.asdf").write_to(path),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+@pytest.mark.parametrize("ending", ["asdf", "finf", "bd", "fits"])
+def test_names_in_gz_are_gzip_files(tmp_path, way, ending):
+    """First tier. A name that ends in .gz promises a gzip file (RFC 1952), whoever writes it."""
+    trilith.write(tmp_path / "in.asdf", {"a": np.arange(5)})
+    plain, packed = tmp_path / f"x.{ending}", tmp_path / f"x.{ending}.gz"
+    try:
+        WAYS_TO_WRITE[way](plain)
+    except ValueError:
+        with pytest.raises(ValueError):
+            WAYS_TO_WRITE[way](packed)
+        assert not packed.exists()
+        return
+    WAYS_TO_WRITE[way](packed)
+    assert gzip.decompress(packed.read_bytes())[:8] == plain.read_bytes()[:8]
+    path = "/fits/1/data" if ending == "fits" else "/a"
+    for file in (plain, packed):
+        with trilith.open(file) as f:
+            assert np.array_equal(f[path], np.arange(5))

@@ -76,6 +76,17 @@ impl NewFile {
         Ok(Self { kind: NewFileKind::Stream(spool_file()?, out, name.into()), unpacked: None })
     }
 
+    /// Requests space for the uncompressed content of a file that is known to have N bytes.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::reserve`].
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        match &self.kind {
+            NewFileKind::Path(out) if self.unpacked.is_none() => out.get_ref().get_ref().reserve(bytes),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts what is written towards [`Limits::output`].
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> Self {

@@ -13,6 +13,7 @@ use super::write::{DataSupplier, FilePlace, dialect_line, evaluate_more, write_i
 use crate::array::Array;
 use crate::bytes::{self, DirectoryResolver, FileUpdate, LocalOptions, SourceRef};
 use crate::error::{Error, Result, SuggestedSetting};
+use crate::foreign;
 use crate::layout::{Byteorder, EvaluateOptions, Layout, LayoutEntry};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -30,11 +31,26 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: DataSupplier<'_>, l
 }
 
 /// Opens a file that is to be appended to.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a gzip file, whose content cannot be changed in place.
 pub(super) fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
     let mut options = LocalOptions::default();
     options.memory_map = false;
     let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
-    DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
+    let source = bytes::open(path, options)?;
+    // A layout describes any bytes, also those that begin like a gzip file.
+    let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+    if (is_named || how.layout.is_none()) && bytes::is_packed(&*source)? {
+        let what = format!("{} is a gzip file, and a Dudley file is changed in place", path.display());
+        return Err(Error::unsupported(what).hint("unpack it, change it, and pack it again"));
+    }
+    let has_layout = how.layout.is_some();
+    DudleyFile::open_with(source.clone(), &folder, how, limits).map_err(|error| match has_layout {
+        // A file of a format that is only read needs no layout, and none helps.
+        false => foreign::change_refusal(&*source).ok().flatten().unwrap_or(error),
+        true => error,
+    })
 }
 
 /// A layout text that becomes longer, by declarations or by a count in its last one.

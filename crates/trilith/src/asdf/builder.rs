@@ -12,7 +12,7 @@ use super::stored_block::{BlockOptions, StoredBlock};
 use super::virtual_file::VirtualFile;
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatPrecision, FloatText, Mask, complex_text};
-use crate::bytes::{AtomicFile, Source, SourceRef, WriteBasis, WritePath, verify_backing};
+use crate::bytes::{NewFile, Source, SourceRef, WriteBasis, WritePath, verify_backing};
 use crate::codec::{self, BloscCodec, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -346,9 +346,9 @@ impl<'a> AsdfBuilder<'a> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for keys and integers that a writer may not write
     /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
     pub fn write(self, path: impl Into<WritePath>, tree: Value) -> Result<()> {
-        let mut file = AtomicFile::create(path, WriteBasis::Nothing)?;
+        let mut file = NewFile::create(path, WriteBasis::Nothing)?;
         file.reserve(self.uncompressed_size())?;
-        self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
+        self.write_to(file.writer(), tree)?;
         file.commit().map(drop)
     }
 

@@ -7,7 +7,7 @@ use super::dudley;
 use super::loss::{LossAccount, losses_error};
 use super::{CodecChoice, ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
 use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Target};
-use crate::bytes::{self, AtomicFile, SourceRef, WriteBasis, WritePath, WriteSeek};
+use crate::bytes::{self, NewFile, SourceRef, WriteBasis, WritePath, WriteSeek};
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::{File, FileFormat, is_read_from, verify_written};
 use crate::layout::Dialect;
@@ -176,12 +176,14 @@ impl File {
         let file = self.rebased_to(&bytes::BaseUri::of_file(&bytes::name_of(path.path())))?;
         let mut options = options.clone();
         options.write_options.keep_unused |= is_read_from(file.source(), path.path());
-        let mut out = AtomicFile::create(path, WriteBasis::SameAs(&**file.source()))?;
-        let done = file.convert_into(&options, &mut out, Progress::default())?;
+        let mut out = NewFile::create(path, WriteBasis::SameAs(&**file.source()))?;
+        let done = file.convert_into(&options, &mut out.writer(), Progress::default())?;
         if !done.written {
             return Err(losses_error("the new form", &done.losses, "form"));
         }
-        verify_written(out.reread_source()?, file.as_asdf(), file.limits())?;
+        if let Some(written) = out.reread_source()? {
+            verify_written(written, file.as_asdf(), file.limits())?;
+        }
         out.commit()?;
         Ok(done)
     }

@@ -255,12 +255,14 @@ impl OpenOptions {
     /// Returns the errors of [`open`].
     pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
         let mut start = read_start(&source)?;
-        if let Some(stream) = self.try_open_dudley(&source, &start, &resolve)? {
-            return Ok(stream);
-        }
-        if bytes::is_gzip(&start) {
+        // A layout describes any bytes, also those that begin like a gzip file.
+        let is_packed = self.layout.is_none() || source.name().to_ascii_lowercase().ends_with(".gz");
+        if is_packed && bytes::is_gzip(&start) {
             source = bytes::gunzip(source, &self.limits)?;
             start = read_start(&source)?;
+        }
+        if let Some(stream) = self.try_open_dudley(&source, &start, &resolve)? {
+            return Ok(stream);
         }
         if own_kind(&source, &start).is_none()
             && let Some(derived) = foreign::derive_to_read(&source, &*resolve, &self.limits)?
@@ -305,11 +307,7 @@ impl OpenOptions {
             _ if layout.is_some() => true,
             Some(kind) => kind == FileKind::Dudley,
             // A file of a known format says itself what it is, and on a server each look costs a request.
-            None => {
-                !bytes::is_gzip(start)
-                    && !foreign::has_known_start(&**source)?
-                    && DudleyFile::has_sidecar_layout(source, &**resolve)
-            }
+            None => !foreign::has_known_start(&**source)? && DudleyFile::has_sidecar_layout(source, &**resolve),
         };
         let is_set = *is_required || !selection.is_default() && !is_refused;
         let not_a_catalog = || Error::invalid_input(format!("{} is not the catalog of a file set", source.name()));
@@ -355,7 +353,8 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
         }
         Some(FileKind::Fits) => open_fits_source(source, resolve, limits, form),
         Some(FileKind::Dudley) => {
-            Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
+            let what = format!("{} is a Dudley file; this works on files of the ASDF family", source.name());
+            Err(Error::unsupported(what).hint("convert writes it as ASDF"))
         }
         None => Err(foreign::refusal(&*source)?),
     }

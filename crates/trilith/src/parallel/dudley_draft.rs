@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{ParallelWriter, ReservedArray};
+use super::{ParallelWriter, ReservedArray, check_draft_name};
 use crate::array::Byteorder;
 use crate::bytes::{AtomicFile, Draft, TARGET, new_id, stream_draft, stream_id};
 use crate::dudley::{self, DudleyFile, LayoutStorage, LayoutValues, Signature};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{FileFormat, check_name};
+use crate::file::FileFormat;
 use crate::layout::{Dialect, Layout, StorageOptions};
 use crate::limits::Limits;
 
@@ -86,7 +86,7 @@ fn create_native_writer(
     order: Byteorder,
     lay_out: impl FnOnce(&mut DraftWriter<'_>) -> Result<(u64, Vec<String>)>,
 ) -> Result<ParallelWriter> {
-    check_name(&path.to_string_lossy(), FileFormat::Dudley, "name it .bd")?;
+    check_draft_name(path, FileFormat::Dudley, "name it .bd")?;
     let (id, mut reserved) = (new_id(), Vec::new());
     let (draft, state) = Draft::create(path, |file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);

@@ -94,10 +94,7 @@ impl ParallelWriter {
     /// Returns the errors of [`ParallelWriter::create`].
     pub fn create_from(path: impl AsRef<Path>, builder: AsdfBuilder<'_>, tree: Value) -> Result<Self> {
         let path = path.as_ref();
-        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
-            return Err(Error::unsupported("a gzip file cannot be written in parallel").hint("name it .asdf"));
-        }
-        check_name(&path.to_string_lossy(), FileFormat::Asdf, "name it .asdf")?;
+        check_draft_name(path, FileFormat::Asdf, "name it .asdf")?;
         let (draft, state) = Draft::create(path, |file| {
             builder.row_layout(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id())?;
             Ok(ASDF_DRAFT_HEAD.to_vec())
@@ -329,6 +326,14 @@ impl ParallelWriter {
 }
 
 /// A number of a draft as text.
+/// Refuses a name that promises another format than what is written, and one of a gzip file, whose parts cannot be written in any order.
+fn check_draft_name(path: &Path, written: FileFormat, hint: &str) -> Result<()> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+        return Err(Error::unsupported("a gzip file cannot be written in parallel").hint(hint));
+    }
+    check_name(&path.to_string_lossy(), written, hint)
+}
+
 fn id_text(id: &[u8; 16]) -> String {
     id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
