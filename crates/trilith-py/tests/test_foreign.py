@@ -1004,6 +1004,24 @@ def test_hdf5_references_and_dates(tmp_path):
                 assert file["dates"].attrs["numpy_dtype"] == other["data"].attrs["numpy_dtype"] == "<M8[ns]"
 
 
+def test_dates_of_numpy_are_dates_in_xarray(tmp_path):
+    """First tier. xarray has seconds, milliseconds, microseconds and nanoseconds; numpy converts dates of other units to them."""
+    xarray, h5py = pytest.importorskip("xarray"), pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for unit in "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns":
+            dates = np.array([["2024-02-29", "NaT"]], "M8[D]").astype(f"M8[{unit}]")
+            np.save(tmp_path / f"{unit}.npy", dates)
+            file.create_dataset(f"at_{unit}", data=dates.astype(h5py.opaque_dtype(dates.dtype)))
+    with xarray.open_dataset(tmp_path / "x.h5", engine="trilith") as found:
+        for unit in "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns":
+            with xarray.open_dataset(tmp_path / f"{unit}.npy", engine="trilith") as other:
+                expected = np.load(tmp_path / f"{unit}.npy")
+                for variable in found[f"at_{unit}"], other["data"]:
+                    assert variable.dtype == (expected.dtype if unit in ("s", "ms", "us", "ns") else "M8[s]")
+                    np.testing.assert_array_equal(variable, expected)
+                    assert np.isnat(variable[0, 1].values) and variable[0, 0].values == expected[0, 0]
+
+
 def test_notebooks_show_a_picture_of_arrays_in_chunks_as_of_others(tmp_path):
     h5py = pytest.importorskip("h5py")
     tifffile, fits = pytest.importorskip("tifffile"), pytest.importorskip("astropy.io.fits")

@@ -38,7 +38,7 @@ def attributes(what, *, is_stored=False):
             # The conventions of CF have another name for it.
             found["_FillValue"] = _typed(_number(value, dtype), dtype)
         found[name] = "" if value is None else value
-    if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and durations(what) is None:
+    if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and times(what) is None:
         found.setdefault("_FillValue", dtype.type(numpy.iinfo(dtype).min))
     if dtype is not None:
         # The attributes of other formats are those that they have.
@@ -73,8 +73,17 @@ def factors(array):
     return array._words["grid_dims"].index("sample"), found[:, 0], found[:, 1], missing
 
 
-def durations(array):
-    """The datatype of numpy that an array of durations, or of structs with some, has, and that which xarray takes; else None."""
+# The unit in which xarray takes dates and durations of a unit; those of others, such as attoseconds, stay as they are.
+_UNITS = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+
+
+def times(array):
+    """The datatype of numpy that an array of dates or durations, or of structs with durations, has, and that which xarray takes; else
+    None. Dates are strings of ISO 8601 in the array, durations are integers."""
+    if array.dtype.kind == "S" and str(array.attrs.get("numpy_dtype")).lstrip("<>=|").startswith("M8["):
+        # Years and months are dates, too, whereas as durations they have no length.
+        known = {"Y": "s", "M": "s", **_UNITS}.get(numpy.datetime_data(array.attrs["numpy_dtype"])[0])
+        return known and (array.dtype, numpy.dtype(f"M8[{known}]"))
     if array.dtype.kind not in "iV" or "grid_missing" not in array._words:
         return None
     said = array.attrs.get("numpy_dtype")
@@ -84,9 +93,7 @@ def durations(array):
         members = (array._words.get("grid_missing") or ())[::2]
         found = _with_durations(array.dtype, {name: re.search(rf"(?:^| ){re.escape(name)}=(\S+)", said)[1] for name in members})
         return found, found
-    unit, _ = numpy.datetime_data(said)
-    known = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}.get(unit)
-    # Those of other units, such as months, stay numbers.
+    known = _UNITS.get(numpy.datetime_data(said)[0])
     return known and (numpy.dtype(said).newbyteorder(array.dtype.byteorder), numpy.dtype(f"m8[{known}]"))
 
 

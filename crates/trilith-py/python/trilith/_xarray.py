@@ -361,7 +361,7 @@ class _Lazy(BackendArray):
     """An array as xarray reads it, or a member of its records; pickled as the way to it. `masks` is the form of masked integers of
     64 bits, "float" or "exact", or None to read all elements as they are stored."""
 
-    def __init__(self, array, members=(), masks="float", durations=None):
+    def __init__(self, array, members=(), masks="float", times=None):
         self.array = array if isinstance(array, _kept.Kept) else _kept.Kept(array)
         self.members, self.masks = members, masks
         self.masked = self.array.masked and masks is not None
@@ -369,14 +369,14 @@ class _Lazy(BackendArray):
         for member in members:
             dtype, more = dtype[member].subdtype or (dtype[member], ())
             self.shape = (*self.shape, *more)
-        self.durations = _laid_out.durations(array) if isinstance(array, Array) and not members else durations
-        if self.durations is not None:
-            self.dtype, self.masked = self.durations[1], False
+        self.times = _laid_out.times(array) if isinstance(array, Array) and not members else times
+        if self.times is not None:
+            self.dtype, self.masked = self.times[1], False
             return
         self.dtype = _with_missing(dtype, masks) if self.masked else dtype
 
     def __reduce__(self):
-        return _Lazy, (self.array, self.members, self.masks, self.durations)
+        return _Lazy, (self.array, self.members, self.masks, self.times)
 
     def __getitem__(self, key):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
@@ -388,8 +388,10 @@ class _Lazy(BackendArray):
             read = read[member]
         if len(key) > self.array.ndim:
             read = read[(Ellipsis, *key[self.array.ndim :])]
-        if self.durations is not None:
-            return numpy.asarray(numpy.ma.getdata(read), order="C").view(self.durations[0]).astype(self.dtype, copy=False)
+        if self.times is not None:
+            elements = numpy.asarray(numpy.ma.getdata(read), order="C")
+            own = elements.astype("U") if self.dtype.kind == "M" else elements.view(self.times[0])
+            return own.astype(self.dtype, copy=False)
         if not self.masked:
             return numpy.ma.getdata(read)
         if self.dtype.kind in "mM":
