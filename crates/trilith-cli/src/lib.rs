@@ -144,10 +144,14 @@ fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Erro
     static PLAIN_COMMANDS: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
     let is_text = words.iter().all(|word| os_names::is_text(word));
     let plain = is_text.then(|| PLAIN_COMMANDS.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
-    if let Some(Ok(matches)) = plain
-        && let Some(name) = matches.subcommand_name().map(str::to_owned)
-    {
-        return Ok((Cli::from_arg_matches(&matches)?, name));
+    match plain {
+        Some(Ok(matches)) => {
+            if let Some(name) = matches.subcommand_name().map(str::to_owned) {
+                return Ok((Cli::from_arg_matches(&matches)?, name));
+            }
+        }
+        Some(Err(error)) if error.kind() == Unparsed::DisplayVersion => return Err(error),
+        _ => {}
     }
     let command = os_names::accept_os_names(help::build_command()).color(style::color_from_args(&words));
     let matches = match command.clone().try_get_matches_from(&words) {

@@ -3,6 +3,8 @@
 //! FITS Standard 4.0, sections 4.1 and 4.2; the CONTINUE convention of 4.2.1.2 and the registered
 //! HIERARCH convention. A card keeps its bytes, so that what was read is written as it was.
 
+use std::borrow::Cow;
+
 use super::card_number;
 use crate::error::{Error, Result};
 use crate::tree::{Value, ValueData};
@@ -169,9 +171,7 @@ impl Card {
         let first = records.next().unwrap_or_default();
         let (keyword, field) = split_record(first);
         let (value, mut comment) = match field {
-            ValueField::Commentary(text) => {
-                (CardValue::Text(decode_latin1(text).trim_end_matches(' ').to_owned()), String::new())
-            }
+            ValueField::Commentary(text) => (CardValue::Text(decode_latin1(trim_end_blanks(text)).into_owned()), String::new()),
             ValueField::Value(field) => parse_value(field),
         };
         let value = match value {
@@ -256,9 +256,16 @@ fn is_standard(keyword: &str) -> bool {
     keyword.len() <= 8 && keyword.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Decodes Latin-1, in which each byte is the number of its character.
-fn decode_latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| char::from(*b)).collect()
+/// Decodes Latin-1, in which each byte is the number of its character. Text in ASCII, as nearly all is, stays where it is.
+fn decode_latin1(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        _ => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect()),
+    }
+}
+
+fn trim_end_blanks(bytes: &[u8]) -> &[u8] {
+    bytes.iter().rposition(|b| *b != b' ').map_or(&[], |last| bytes.get(..=last).unwrap_or_default())
 }
 
 enum ValueField<'a> {
@@ -298,24 +305,30 @@ fn parse_value(field: &[u8]) -> (CardValue, String) {
 
 /// The text up to the closing quote, without trailing blanks, and what is after it.
 fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
-    let mut text = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = quoted.get(at) {
-        if *byte == b'\'' {
-            if quoted.get(at + 1) != Some(&b'\'') {
-                break;
+    let (mut text, mut rest) = (Vec::new(), quoted);
+    while let Some(at) = memchr::memchr(b'\'', rest) {
+        let (part, behind) = rest.split_at_checked(at).unwrap_or_default();
+        let behind = behind.get(1..).unwrap_or_default();
+        let Some(more) = behind.strip_prefix(b"'") else {
+            if text.is_empty() {
+                return (decode_latin1(trim_end_blanks(part)).into_owned(), behind);
             }
-            at += 1;
-        }
-        text.push(*byte);
-        at += 1;
+            text.extend_from_slice(part);
+            return (decode_latin1(trim_end_blanks(&text)).into_owned(), behind);
+        };
+        text.extend_from_slice(part);
+        text.push(b'\'');
+        rest = more;
     }
-    (decode_latin1(&text).trim_end_matches(' ').to_owned(), quoted.get(at + 1..).unwrap_or_default())
+    text.extend_from_slice(rest);
+    (decode_latin1(trim_end_blanks(&text)).into_owned(), &[])
 }
 
 fn comment_of(rest: &[u8]) -> String {
-    let slash = rest.iter().position(|b| *b == b'/').map_or(rest.len(), |at| at + 1);
-    decode_latin1(rest.get(slash..).unwrap_or_default()).trim_matches(' ').to_owned()
+    let slash = memchr::memchr(b'/', rest).map_or(rest.len(), |at| at + 1);
+    let text = trim_end_blanks(rest.get(slash..).unwrap_or_default());
+    let start = text.iter().position(|b| *b != b' ').unwrap_or(0);
+    decode_latin1(text.get(start..).unwrap_or_default()).into_owned()
 }
 
 fn parse_token(token: &str) -> CardValue {

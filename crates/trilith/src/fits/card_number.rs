@@ -10,7 +10,10 @@ pub(super) fn parse_number(text: &str) -> Option<f64> {
     {
         return None;
     }
-    text.replace(['D', 'd'], "E").parse().ok()
+    match text.contains(['D', 'd']) {
+        true => text.replace(['D', 'd'], "E").parse().ok(),
+        false => text.parse().ok(),
+    }
 }
 
 /// Writes a number with as many digits as read back the same, at most 20 characters of them if
