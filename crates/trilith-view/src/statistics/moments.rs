@@ -184,7 +184,7 @@ mod tests {
             let found = compute_moments::<i64>(&bytes, &[]);
             prop_assert!((found.0.unwrap() - mean).abs() <= mean.abs() * f64::EPSILON, "{found:?} {mean} {std}");
             prop_assert!((found.1.unwrap() - std).abs() <= std * 1e-14, "{found:?} {mean} {std}");
-            // The same numbers between masked ones.
+            // Masked numbers between them change nothing.
             let (mut padded, mut mask) = (Vec::new(), Vec::new());
             for (at, number) in numbers.iter().enumerate() {
                 for _ in 0..(masked >> (at % 64)) & 1 {
