@@ -10,14 +10,13 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::bytes::SourceBacking;
 use trilith::change::{Change, SaveOptions, SaveTarget, target_of};
-use trilith::dudley::{LayoutOrigin, NewElements, StreamOptions, replace_elements};
-use trilith::file::missing_item_error;
+use trilith::dudley::{DudleyFile, LayoutOrigin, NewElements, StreamOptions, check_elements, replace_elements};
 use trilith::tree::{Edit, TreePath, Value};
 use trilith::{Error, File, Limits};
 
 use crate::detached::detach_interruptible;
 use crate::dudley_items::{array_options, collect_array};
-use crate::errors::{IntoPyResult, UsageErrorKind, raise_at, to_python_error};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::open_file::{OpenFile, PendingEdit};
 use crate::to_value::ValueCollector;
 use crate::write::write_all;
@@ -42,8 +41,12 @@ pub(crate) fn set_value(
     storage: &ValueStorage<'_>,
 ) -> PyResult<()> {
     let opened = file.file()?;
-    if opened.as_dudley().is_some_and(|file| !file.is_foreign()) {
-        return stage_elements(py, file, &opened, path, value);
+    // A layout gets no new items here.
+    let has_item = || matches!(opened.root().find(path.trim_start_matches('/')), Ok(Some(_)));
+    if let Some(under) = opened.as_dudley().filter(|file| !file.is_foreign())
+        && py.detach(has_item)
+    {
+        return stage_elements(py, file, under, path, value);
     }
     let target = target_of(opened.edit().or_raise(UsageErrorKind::Argument)?.file());
     let options = array_options(storage.codec, storage.level)?;
@@ -63,19 +66,19 @@ pub(crate) fn set_value(
 }
 
 /// Replaces the elements of an item under a layout, with the next update.
-fn stage_elements(py: Python<'_>, file: &OpenFile, opened: &File, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+fn stage_elements(py: Python<'_>, file: &OpenFile, under: &DudleyFile, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     file.writable_path()?;
     let path = format!("/{}", path.trim_start_matches('/'));
-    py.detach(|| opened.root().find(&path))
-        .or_raise(UsageErrorKind::Key)?
-        .ok_or_else(|| to_python_error(&missing_item_error(&opened.root(), &path), UsageErrorKind::Key))?;
     // A number of Python has the datatype of the item, that of numpy its own.
     let is_number = value.is_exact_instance_of::<PyInt>() || value.is_exact_instance_of::<PyFloat>();
     let elements = match is_number {
         true => NewElements::Value(value.str()?.to_str()?.to_owned()),
         false => NewElements::Array(collect_array(value)?),
     };
-    file.lock_state().edits.push(PendingEdit::Elements(path, elements));
+    // Tried at once, so that the caller gets the error.
+    let step = [(path, elements)];
+    py.detach(|| check_elements(under, &step)).or_raise(UsageErrorKind::Argument)?;
+    file.lock_state().edits.extend(step.into_iter().map(|(path, elements)| PendingEdit::Elements(path, elements)));
     Ok(())
 }
 

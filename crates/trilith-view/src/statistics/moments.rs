@@ -187,7 +187,7 @@ mod tests {
             // Masked numbers between them change nothing.
             let (mut padded, mut mask) = (Vec::new(), Vec::new());
             for (at, number) in numbers.iter().enumerate() {
-                for _ in 0..(masked >> (at % 64)) & 1 {
+                if (masked >> (at % 64)) & 1 == 1 {
                     padded.extend(77i64.to_ne_bytes());
                     mask.push(1u8);
                 }
