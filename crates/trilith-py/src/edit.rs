@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
 use trilith::bytes::SourceBacking;
 use trilith::change::{Change, SaveOptions, SaveTarget, target_of};
+use trilith::dudley::{DudleyFile, LayoutOrigin, NewElements, StreamOptions, check_elements, replace_elements};
 use trilith::tree::{Edit, TreePath, Value};
-use trilith::{Error, File};
+use trilith::{Error, File, Limits};
 
 use crate::detached::detach_interruptible;
-use crate::dudley_items::array_options;
+use crate::dudley_items::{array_options, collect_array};
 use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::open_file::{OpenFile, PendingEdit};
 use crate::to_value::ValueCollector;
@@ -40,6 +41,13 @@ pub(crate) fn set_value(
     storage: &ValueStorage<'_>,
 ) -> PyResult<()> {
     let opened = file.file()?;
+    // A layout gets no new items here.
+    let has_item = || matches!(opened.root().find(path.trim_start_matches('/')), Ok(Some(_)));
+    if let Some(under) = opened.as_dudley().filter(|file| !file.is_foreign())
+        && py.detach(has_item)
+    {
+        return stage_elements(py, file, under, path, value);
+    }
     let target = target_of(opened.edit().or_raise(UsageErrorKind::Argument)?.file());
     let options = array_options(storage.codec, storage.level)?;
     let mut collector = ValueCollector::new(target, if storage.inline { u64::MAX } else { 0 });
@@ -55,6 +63,23 @@ pub(crate) fn set_value(
         steps.push(PendingEdit::Array(place, array, options.clone()));
     }
     stage_steps(py, file, steps)
+}
+
+/// Replaces the elements of an item under a layout, with the next update.
+fn stage_elements(py: Python<'_>, file: &OpenFile, under: &DudleyFile, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    file.writable_path()?;
+    let path = format!("/{}", path.trim_start_matches('/'));
+    // A number of Python has the datatype of the item, that of numpy its own.
+    let is_number = value.is_exact_instance_of::<PyInt>() || value.is_exact_instance_of::<PyFloat>();
+    let elements = match is_number {
+        true => NewElements::Value(value.str()?.to_str()?.to_owned()),
+        false => NewElements::Array(collect_array(value)?),
+    };
+    // Tried at once, so that the caller gets the error.
+    let step = [(path, elements)];
+    py.detach(|| check_elements(under, &step)).or_raise(UsageErrorKind::Argument)?;
+    file.lock_state().edits.extend(step.into_iter().map(|(path, elements)| PendingEdit::Elements(path, elements)));
+    Ok(())
 }
 
 /// Removes a key or an item.
@@ -100,7 +125,7 @@ fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyRe
                 PendingEdit::Array(path, ..) => edit.set(path, &Value::null())?,
                 PendingEdit::Rename(path, name) => edit.rename(path, name)?,
                 // A history entry goes to the end of a list that is not read before the update.
-                PendingEdit::History(_) => {}
+                PendingEdit::History(_) | PendingEdit::Elements(..) => {}
             }
             tree = Some(Arc::new(edit.finish(own.limits())?));
         }
@@ -116,7 +141,7 @@ fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyRe
 pub(crate) fn append_array_rows(py: Python<'_>, file: &OpenFile, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.file()?;
     let own = file.writable_path()?;
-    let array = crate::dudley_items::collect_array(rows)?;
+    let array = collect_array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
     let done = detach_interruptible(py, || {
         let _turn = file.write_lock();
@@ -140,6 +165,10 @@ fn with_edits(file: &File, steps: Vec<PendingEdit>) -> trilith::Result<Change<'_
             PendingEdit::Delete(path) => change.delete(&path)?,
             PendingEdit::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
             PendingEdit::History(text) => change.add_history(&text)?,
+            PendingEdit::Elements(path, _) => {
+                return Err(Error::unsupported(format!("{path} is an item under a layout, which is changed in its file alone"))
+                    .hint("update() writes it"));
+            }
         }
     }
     Ok(change)
@@ -202,6 +231,16 @@ pub(crate) fn save_staged_steps(py: Python<'_>, file: &OpenFile, in_place: bool)
         let (opened, _) = file.current_file_and_tree()?;
         let steps = file.lock_state().edits.clone();
         if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Some(under) = opened.as_dudley().filter(|file| !file.is_foreign()) {
+            let of_step = |step| if let PendingEdit::Elements(path, elements) = step { Some((path, elements)) } else { None };
+            let items: Vec<_> = steps.into_iter().filter_map(of_step).collect();
+            let mut how = StreamOptions::default();
+            how.layout = matches!(under.origin(), LayoutOrigin::Supplied).then(|| under.layout().clone());
+            how.order = under.byteorder();
+            replace_elements(path, &items, &how, &Limits::from_env()?)?;
+            file.reopen(path)?;
             return Ok(Vec::new());
         }
         let mut change = with_edits(&opened, steps)?;

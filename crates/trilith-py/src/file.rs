@@ -743,7 +743,7 @@ impl File {
         Ok(dict)
     }
 
-    /// Checks the structure of the file and its checksums.
+    /// Checks the structure of the file and its checksums, and for a catalog also the files that it lists.
     ///
     /// Parameters
     /// ----------
@@ -773,21 +773,22 @@ impl File {
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.trilith_file()?;
         let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
-        Ok(detach_interruptible(py, || file.verify(depth, trilith::Progress::default()))?
-            .or_raise(UsageErrorKind::Argument)?
-            .problems())
+        // A catalog is right if it is that of its files.
+        let verify = || self.held.open_set_of_catalog(&file)?.unwrap_or(file).verify(depth, trilith::Progress::default());
+        Ok(detach_interruptible(py, verify)?.or_raise(UsageErrorKind::Argument)?.problems())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`.
     ///
-    /// Comments, key order and everything else of the tree stay. Arrays get separate blocks, also those within dictionaries.
+    /// Comments, key order and everything else of the tree stay. Arrays get separate blocks, also those within dictionaries. In a
+    /// file under a layout, also one without a signature, the elements of an item are replaced in their place.
     ///
     /// Parameters
     /// ----------
     /// path : str
     ///     The path of the item.
     /// value : object
-    ///     The new value, as `write` takes it.
+    ///     The new value, as `write` takes it. In a file under a layout a number, or an array of the datatype and shape of the item.
     /// inline : bool
     ///     Put arrays into the tree, not into blocks.
     /// codec : str, optional
@@ -996,7 +997,13 @@ impl File {
         let mut collector = ValueCollector::new(Target::latest(), 0);
         let value = collector.collect_value(items)?;
         let draft = collector.detach()?.to_draft(&value).or_raise(UsageErrorKind::Argument)?;
-        self.append_dudley(py, |file, _| append_draft(file, &draft, &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file, how| {
+            if how.layout.is_some() {
+                return Err(trilith::Error::unsupported("a file whose layout is outside of it gets no more items")
+                    .hint("append() adds records to its last array"));
+            }
+            append_draft(file, &draft, &Limits::from_env()?).map(drop)
+        })
     }
 
     /// Writes the changes into the file. No array is decoded.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
@@ -15,6 +15,7 @@ use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptio
 
 use crate::detached::detach_interruptible;
 use crate::dudley_items;
+use crate::edit::issue_warnings;
 use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::parallel::{ParallelWriter, to_absolute_path};
 
@@ -221,7 +222,8 @@ impl Layout {
 
     /// Writes a catalog of files that have this layout, with the parameters of each file.
     ///
-    /// The catalog holds the layout, so `trilith.open(path)` opens all files as one.
+    /// The catalog holds the layout, so `trilith.open_set(path)` opens all files as one. Warnings name what is odd about a file: bytes
+    /// after the data, a negative count, or a `time` that does not increase.
     ///
     /// Parameters
     /// ----------
@@ -235,6 +237,9 @@ impl Layout {
     ///     its size and the expected values of the layout.
     /// add : bool
     ///     Keep the files that the catalog already lists, and add `files`.
+    /// sort : str, optional
+    ///     List the files in the order of this parameter or number of the summary block, such as `"time"`. By default the files of
+    ///     a folder or a pattern are in natural order of their names (2 before 10).
     /// params : dict, optional
     ///     Values of fixed parameters of the layout in each file: `{"n": 5}`, or `{"n": "fill"}` for the number that follows from
     ///     the length of the file.
@@ -255,8 +260,9 @@ impl Layout {
     /// >>> layout.catalog(f"{folder}/r*.bd", f"{folder}/runs.bd")
     /// >>> trilith.open_set(f"{folder}/runs.bd")["rho"][:, 0].tolist()
     /// [0.0, 1.0, 2.0]
-    #[pyo3(signature = (files, path, *, byteorder=None, add=false, params=None))]
+    #[pyo3(signature = (files, path, *, byteorder=None, add=false, sort=None, params=None))]
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords")]
     fn catalog(
         &self,
         py: Python<'_>,
@@ -264,8 +270,12 @@ impl Layout {
         path: PathBuf,
         byteorder: Option<&str>,
         add: bool,
+        sort: Option<&str>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
+        if add && sort.is_some() {
+            return Err(PyValueError::new_err("sort and add exclude each other: write the whole catalog again to sort it"));
+        }
         let order = crate::source::parse_byteorder(byteorder)?;
         let params = parse_params(params)?;
         let files = match files.extract::<PathBuf>() {
@@ -288,14 +298,19 @@ impl Layout {
             };
             let named = FileFinder::new().all_files(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
             let files = CatalogListing::files(&path, listed.as_ref(), named.iter().map(|name| bytes::path_of(name)))?;
+            let files = match sort {
+                Some(by) => CatalogListing::sort(files, by, &how, &mut open)?,
+                None => files,
+            };
             let listing = CatalogListing::read(&path, self.1.as_deref(), &files, &how, &mut open)?;
             let draft = listing.draft()?;
             let basis = known.as_ref().map_or(WriteBasis::Nothing, |known| WriteBasis::LockedBy(&**known.source()));
             let mut file = NewFile::create(&path, basis)?;
             draft.write(listing.native_byteorder().unwrap_or(native_order()), &limits, &mut file.writer())?;
-            file.commit().map(drop)
+            file.commit()?;
+            trilith::Result::Ok(listing.warnings)
         })?;
-        done.map_err(|error| raise_at(&error, Some(&path)))
+        issue_warnings(py, done.map_err(|error| raise_at(&error, Some(&path)))?)
     }
 
     /// The dialect: "2025" or "2026".
@@ -337,7 +352,7 @@ impl Layout {
         let to = match dialect {
             "2025" => Dialect::D2025,
             "2026" => Dialect::D2026,
-            _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("unknown dialect {dialect:?}; known: 2025, 2026"))),
+            _ => return Err(PyValueError::new_err(format!("unknown dialect {dialect:?}; known: 2025, 2026"))),
         };
         let made = py.detach(|| self.0.translate(to));
         Ok((made.text, made.losses.iter().map(|loss| loss.message.clone()).collect()))

@@ -7,6 +7,7 @@ use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 use trilith::array::Array;
 use trilith::asdf::ArrayOptions;
+use trilith::dudley::{Catalog, NewElements};
 use trilith::tree::{Tree, TreePath, Value};
 use trilith::{File, OpenOptions};
 
@@ -18,6 +19,8 @@ pub(crate) enum PendingEdit {
     Delete(TreePath),
     Rename(TreePath, String),
     History(String),
+    /// New elements of an item under a layout, in their place.
+    Elements(String, NewElements),
 }
 
 /// An open file, how it is opened again, and its changes.
@@ -91,6 +94,15 @@ impl OpenFile {
     /// Waits until no other thread changes the file. The interpreter must not be held.
     pub(crate) fn write_lock(&self) -> MutexGuard<'_, ()> {
         self.write_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files of a catalog as one, if the open file is a catalog that was opened by its path.
+    pub(crate) fn open_set_of_catalog(&self, file: &File) -> trilith::Result<Option<File>> {
+        let (Some(path), Some(catalog)) = (&self.path, file.as_dudley()) else { return Ok(None) };
+        if !Catalog::holds_layout(catalog)? {
+            return Ok(None);
+        }
+        self.open_options.clone().open_catalog_only(false).open(path).map(Some)
     }
 
     /// Opens the file again after it was written.

@@ -15,7 +15,7 @@ import pytest
 import trilith
 
 PARTICLE = np.dtype([("w", "<f8"), ("id", "<i8")])
-LAYOUT = "<\n{ np : i8 time = f8  ## (s) simulation time\n}\nrho = f8[np, 2]\np = {w = f8 id = i8}[np]\n"
+LAYOUT = "<\n{ np : i8 time = f8  ## (s) simulation time\n}\nrho = f8[np, 2]\np = {w = f8  ## weight (kg)\n id = i8}[np]  ## particles\n"
 COUNTS = (3, 0, 1, 2)
 CASES = int(os.environ.get("TRILITH_CAMPAIGN", "12"))
 SEEDS = range(int(os.environ.get("TRILITH_CAMPAIGN_SEED", "0")) * 100_000, int(os.environ.get("TRILITH_CAMPAIGN_SEED", "0")) * 100_000 + CASES)
@@ -91,9 +91,12 @@ def test_sets_in_xarray(dumps):
         dataset = xarray.open_dataset(path, engine="trilith", shape="pad", **options)
         assert dataset["np_length"].values.tolist() == list(COUNTS) and "np_length" in dataset.coords
         assert dataset["time"].attrs["units"] == "s" and "simulation time" in dataset["time"].attrs["long_name"]
+        assert dataset["p.w"].attrs == {"units": "kg", "long_name": "weight (kg)"} and dataset["p.id"].attrs == {}
         assert float(dataset["p.w"].mean()) == np.concatenate(particles)["w"].mean()
         assert [value for value in dataset["p.id"].values.ravel() if value == value] == np.concatenate(particles)["id"].tolist()
         assert np.isnan(dataset["rho"].values).sum() == 2 * (3 * 4 - sum(COUNTS))
+    with pytest.warns(UserWarning, match="p is left out: its shape differs between the files"):
+        assert "p" not in xarray.open_dataset(path, engine="trilith", shape="each")
     joined = xarray.open_dataset(path, engine="trilith", shape="along=np", where="time >= 2")
     np.testing.assert_array_equal(joined["p"].values["id"], np.concatenate(particles[2:])["id"])
 
@@ -289,9 +292,65 @@ def test_raw_files_grow_under_their_layout(tmp_path):
         assert f["x"].shape == (3, 2)
     expected = np.array(3, "<i4").tobytes() + np.array([1, 1, 2, 3, 4, 5], "<f8").tobytes()
     assert (tmp_path / "r.dat").read_bytes() == expected
-    with trilith.open(tmp_path / "r.dat", layout=layout) as f, pytest.raises((ValueError, NotImplementedError)):
+    with trilith.open(tmp_path / "r.dat", layout=layout) as f, pytest.raises(NotImplementedError, match="append"):
         f.extend({"y": np.ones(2)})
     assert (tmp_path / "r.dat").read_bytes() == expected
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_elements_of_raw_files_are_set_in_place(tmp_path, order):
+    layout = trilith.Layout("{ n : i4  time = f8 %1  k = u2 %1 }\nx = f4[n, 2] %1\np = { a = i2  b = f8 %1 }[n] %1\n")
+    path, records = tmp_path / "r.dat", np.array([(1, 2.5), (3, 4.5)], [("a", "i2"), ("b", "f8")])
+    head = {"n": 2, "time": np.float64(0.5), "k": np.uint16(7)}
+    layout.write(path, head, x=np.ones((2, 2), "f4"), p=records, raw=True, byteorder=order)
+    with trilith.open(path, layout=layout, byteorder=order) as f:
+        f["time"] = 2.5
+        f.set("k", 65535)
+        f["x"] = np.full((2, 2), 3, "f4")
+        f.set("/p", records[::-1].copy())
+        assert f["x"][0, 0] == 1
+        f.update()
+        assert float(f["time"][...]) == 2.5 and int(f["k"][...]) == 65535 and f["x"][0, 0] == 3
+        np.testing.assert_array_equal(f["p"][...], records[::-1])
+    head.update(time=np.float64(2.5), k=np.uint16(65535))
+    layout.write(tmp_path / "e.dat", head, x=np.full((2, 2), 3, "f4"), p=records[::-1].copy(), raw=True, byteorder=order)
+    assert path.read_bytes() == (tmp_path / "e.dat").read_bytes()
+    for key, value, error in (
+        ("n", 1, NotImplementedError),
+        ("x", 1.0, NotImplementedError),
+        ("x", np.ones((3, 2), "f4"), ValueError),
+        ("x", np.ones((2, 2)), ValueError),
+        ("k", 65536, ValueError),
+    ):
+        with trilith.open(path, layout=layout, byteorder=order) as f:
+            with pytest.raises(error):
+                f[key] = value
+            f.update()
+    with trilith.open(path, layout=layout, byteorder=order) as f:
+        for edit in (lambda: f.set("y", 1), lambda: f.delete("x"), lambda: f.rename("x", "y")):
+            with pytest.raises(NotImplementedError):
+                edit()
+    assert path.read_bytes() == (tmp_path / "e.dat").read_bytes()
+
+
+def test_catalogs_of_the_package_are_sorted_and_warn(tmp_path):
+    layout = trilith.Layout("< { n : i4  time = f8 %1 }\nx = f8[n] %1\n")
+    for number, time in ((1, 3.0), (2, 1.0), (10, 2.0)):
+        layout.write(tmp_path / f"r{number}.dat", n=1, time=np.float64(time), x=np.ones(1), raw=True)
+    with pytest.warns(UserWarning, match="time does not increase"):
+        layout.catalog(tmp_path / "r*.dat", tmp_path / "c.bd")
+    assert trilith.open_set(tmp_path / "c.bd")["time"][...].tolist() == [3, 1, 2]
+    layout.catalog(tmp_path / "r*.dat", tmp_path / "s.bd", sort="time")
+    assert trilith.open_set(tmp_path / "s.bd").files == ["r2.dat", "r10.dat", "r1.dat"]
+    # A catalog is verified with its files, however it is opened.
+    os.truncate(tmp_path / "r10.dat", 14)
+    for opened in (trilith.open(tmp_path / "s.bd"), trilith.open_set(tmp_path / "s.bd")):
+        assert ["r10.dat" in problem for problem in opened.verify()] == [True]
+    (tmp_path / "r10.dat").unlink()
+    assert ["r10.dat" in problem for problem in trilith.open(tmp_path / "s.bd").verify()] == [True]
+    for options in ({"sort": "x"}, {"sort": "y"}, {"sort": "time", "add": True}):
+        with pytest.raises((ValueError, KeyError)):
+            layout.catalog(tmp_path / "r*.dat", tmp_path / "s.bd", **options)
 
 
 def test_histories_without_a_count(tmp_path):

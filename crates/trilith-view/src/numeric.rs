@@ -29,6 +29,17 @@ pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     /// The nearest double.
     fn to_double(self) -> f64;
 
+    /// Two doubles whose sum is the number exactly.
+    fn to_doubles(self) -> (f64, f64) {
+        (self.to_double(), 0.0)
+    }
+
+    /// The nearest number of this type.
+    fn from_double(x: f64) -> Self;
+
+    /// The distance from another number, rounded once.
+    fn distance_from(self, other: Self) -> f64;
+
     /// Returns `true` if it is finite.
     fn is_finite(self) -> bool {
         true
@@ -66,6 +77,21 @@ macro_rules! whole {
             #[inline]
             fn to_double(self) -> f64 {
                 self as f64
+            }
+
+            fn to_doubles(self) -> (f64, f64) {
+                let high = self as f64;
+                (high, (i128::from(self) - high as i128) as f64)
+            }
+
+            fn from_double(x: f64) -> Self {
+                x.round() as $type
+            }
+
+            #[inline]
+            fn distance_from(self, other: Self) -> f64 {
+                let distance = self.abs_diff(other) as f64;
+                if self < other { -distance } else { distance }
             }
 
             #[inline]
@@ -108,6 +134,15 @@ macro_rules! float {
             #[inline]
             fn to_double(self) -> f64 {
                 self.into()
+            }
+
+            fn from_double(x: f64) -> Self {
+                x as $type
+            }
+
+            #[inline]
+            fn distance_from(self, other: Self) -> f64 {
+                f64::from(self) - f64::from(other)
             }
 
             #[inline]

@@ -257,15 +257,16 @@ pub fn append_variables(path: &Path, variables: &[(String, Array)], how: &Stream
 }
 
 fn try_append(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
+    let params = how.params.clone();
     let file = open_for_append(path, how, limits)?;
     let items = file.locate_items()?;
     if let [(item, rows)] = variables
         && let Some(entry) = items.evaluation().find(item)?
     {
-        return super::append_rows::append_rows(&file, &entry, rows, limits);
+        return super::append_rows::append_rows(&file, &entry, rows, &params, limits);
     }
     if let Some((entry, rows)) = super::records::for_struct(&items, variables)? {
-        return super::append_rows::append_rows(&file, &entry, &rows, limits);
+        return super::append_rows::append_rows(&file, &entry, &rows, &params, limits);
     }
     let mut more = super::records::RecordLists::for_variables(&items, variables)?;
     if more.is_empty() {

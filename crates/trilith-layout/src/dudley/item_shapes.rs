@@ -87,10 +87,14 @@ impl ShapeForms {
         let form = if is_empty { self.empty_shapes } else { self.shapes };
         match (form.first, form.unlike) {
             (Some(_), Some(error)) if is_empty => Err(error),
-            (Some(_), Some(error)) => Err(error.setting(
-                "some are alike",
-                SuggestedSetting::Files(format!("{}, or pad, each, along=AXIS", index_ranges(self.combined))),
-            )),
+            (Some(_), Some(error)) => {
+                let forms = match self.mode {
+                    CombineMode::Concatenated(_) => "pad, each",
+                    CombineMode::Stacked | CombineMode::Ragged => "pad, each, along=AXIS",
+                };
+                let alike = SuggestedSetting::Files(format!("{}, or {forms}", index_ranges(self.combined)));
+                Err(error.setting("some are alike", alike))
+            }
             (Some((_, found)), None) => Ok((found, is_empty)),
             (None, _) => Err(Error::invalid_input(format!("none of the chosen files has an item {item}")).at_path(item)),
         }
@@ -118,7 +122,10 @@ fn same_form(
     let is_one_rank = known.shape.len() == found.shape.len();
     let mut axes = known.shape.iter().zip(&found.shape).enumerate();
     if !is_one_rank || axes.any(|(axis, (one, other))| one != other && !may_differ(axis)) {
-        let message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
+        let mut message = format!("{item} has the shape {:?} in {name} and {:?} in {file}", known.shape, found.shape);
+        if let CombineMode::Concatenated(along) = how {
+            message += &format!(", which cannot be joined along axis {along}, because another axis differs too");
+        }
         return Err(Error::invalid_input(message));
     }
     if known.shape != found.shape && (is_other(known) || is_other(found)) {

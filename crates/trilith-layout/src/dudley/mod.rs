@@ -111,7 +111,7 @@ pub use new_item::{Draft, NewItemKind};
 #[doc(hidden)]
 pub use param_settings::ParamSetting;
 #[doc(hidden)]
-pub use replace_items::{NewElements, replace_elements};
+pub use replace_items::{NewElements, check_elements, replace_elements};
 #[doc(hidden)]
 pub use rewrite::RewriteOptions;
 pub use selection::{FileSelection, ShapeMismatch};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::append::open_for_append;
 use super::datatype::datatype_of;
-use super::dudley_file::{LayoutOrigin, StreamOptions};
+use super::dudley_file::{DudleyFile, LayoutOrigin, StreamOptions};
 use super::encode_elements::write_array_bytes;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{self, FileUpdate};
@@ -35,8 +35,22 @@ pub fn replace_elements(path: &Path, items: &[(String, NewElements)], how: &Stre
     bytes::retry_if_replaced(|| try_replace(path, items, how.clone(), limits))
 }
 
+/// Checks that [`replace_elements`] can replace the elements of items of an open file.
+///
+/// # Errors
+/// Returns the errors of [`replace_elements`].
+#[doc(hidden)]
+pub fn check_elements(file: &DudleyFile, items: &[(String, NewElements)]) -> Result<()> {
+    encode_replacement(file, items).map(drop)
+}
+
 fn try_replace(path: &Path, items: &[(String, NewElements)], how: StreamOptions, limits: &Limits) -> Result<()> {
     let file = open_for_append(path, how, limits)?;
+    encode_replacement(&file, items)?.commit(&**file.source()).map(drop)
+}
+
+/// Returns the bytes of new elements in their places.
+fn encode_replacement(file: &DudleyFile, items: &[(String, NewElements)]) -> Result<FileUpdate> {
     if let LayoutOrigin::Derived(format) = file.origin() {
         return Err(Error::unsupported(format!("{format} files are read, but not written"))
             .hint("convert it first: trilith convert FILE OUT.asdf"));
@@ -94,7 +108,7 @@ fn try_replace(path: &Path, items: &[(String, NewElements)], how: StreamOptions,
             )));
         }
     }
-    update.commit(&**file.source()).map(drop)
+    Ok(update)
 }
 
 /// Returns a single element of a datatype.

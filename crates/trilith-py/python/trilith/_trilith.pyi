@@ -450,6 +450,7 @@ class Layout:
         *,
         byteorder: str | None = None,
         add: bool = False,
+        sort: str | None = None,
         params: dict[str, int | str] | None = None,
     ) -> None: ...
     def translate(self, dialect: str) -> tuple[str, list[str]]: ...

@@ -150,7 +150,8 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
             name = ".".join((key, *path))
             dims = (*names[key], *(f"{name}_{axis}" for axis in range(len(more))))
             if name not in drop:
-                variables[name] = _variable(array, dims, found[key], said.get(key), path, masks)
+                attributes = _member_attributes(node, name) if path else said.get(key)
+                variables[name] = _variable(array, dims, found[key], attributes, path, masks)
     unlimited = set()
     if laid_out:
         variables.update({key: _characters(array, variables[key]) for key, array in arrays.items() if key in variables})
@@ -172,6 +173,9 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
+        elif is_set and isinstance(value, Sequence):
+            reason = "its shape differs between the files, and a list of arrays is no variable; open the set with shape=\"pad\" or \"along=AXIS\""
+            warnings.warn(f"{key} is left out: {reason}", stacklevel=4)
         elif isinstance(value, Sequence) and str(key) not in lists:
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
@@ -202,6 +206,14 @@ def _members(dtype):
         inner, shape = dtype[name].subdtype or (dtype[name], ())
         found += [((name, *path), (*shape, *more)) for path, more in _members(inner)]
     return found
+
+
+def _member_attributes(node, path):
+    """The attributes of a member of records, which are not those of the records."""
+    try:
+        return _laid_out.attributes(node[path])
+    except (KeyError, ValueError, NotImplementedError):
+        return {}
 
 
 def _characters(array, variable):

@@ -260,6 +260,9 @@ impl<'t> Parser<'t> {
                 blocks -= 1;
                 continue;
             }
+            if token.text == "_Pragma" {
+                return Err(self.unsupported_error(token.offset, "`_Pragma`").hint("write it as a line that begins with #pragma"));
+            }
             if let "namespace" | "class" | "template" | "using" = token.text {
                 return Err(self
                     .unsupported_error(token.offset, &format!("`{}` of C++", token.text))
@@ -435,7 +438,11 @@ impl<'t> Parser<'t> {
             None => {
                 let error = self.unsupported_error(at, &format!("the length `{}`, which is not a constant here,", truncate(&words.join(" "))));
                 let names = words.iter().filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
-                Err(match names.copied().find(|name| *name != "sizeof" && !self.constants.contains_key(name)) {
+                Err(match names.copied().find(|name| !self.constants.contains_key(name)) {
+                    Some("sizeof" | "alignof" | "_Alignof" | "offsetof") => error.hint("write the number that the compiler gives it"),
+                    Some(name) if words.windows(2).any(|pair| pair == [name, "("]) => {
+                        error.hint(format!("let the compiler expand it: {COMPILER}"))
+                    }
                     Some(name) => error.hint(self.summary.advise_length(name)),
                     None => error,
                 })
@@ -536,7 +543,8 @@ impl<'t> Parser<'t> {
         }
         let name = self.parse_name()?;
         let mut dims = Vec::new();
-        while self.consume_if("[") {
+        while self.peek_after("[").is_some_and(|next| next.text != "[") {
+            self.next_token();
             dims.push(self.array_length()?);
             self.expect_mark("]")?;
         }
@@ -572,19 +580,14 @@ impl<'t> Parser<'t> {
         }
         let start = self.peek().map_or(self.text.len(), |token| token.offset);
         let mut words: Vec<&str> = Vec::new();
+        self.parse_attributes_before_type()?;
         while let Some(token) = self.peek_expanded()?.filter(|token| token.kind == TokenKind::Identifier) {
             match token.text {
                 "const" | "volatile" | "static" | "extern" | "register" | "inline" | "__inline" | "__inline__" | "_Noreturn"
                 | "__extension__" | "__const" | "__volatile__" => {
                     self.next_token();
                 }
-                "__attribute__" | "__attribute" => {
-                    if self.parse_attributes()?.is_packed {
-                        return Err(self
-                            .unsupported_error(token.offset, "`__attribute__((packed))` before a type")
-                            .hint("write it after `struct`, or after the closing brace"));
-                    }
-                }
+                "__attribute__" | "__attribute" => self.parse_attributes_before_type()?,
                 "_Alignas" | "alignas" => return Err(self.unsupported_error(token.offset, &format!("`{}`", token.text))),
                 "void" if words.is_empty() => {
                     self.next_token();
@@ -612,7 +615,9 @@ impl<'t> Parser<'t> {
                 }
                 name if words.is_empty() => {
                     self.next_token();
-                    let known = self.types.get(name).cloned().or_else(|| types::stdint_type(self.model, name));
+                    // In C++ the tag of a struct is a type.
+                    let known = self.types.get(name).or_else(|| self.types.get(&format!("{INCOMPLETE}{name}"))).cloned();
+                    let known = known.or_else(|| types::stdint_type(self.model, name));
                     return known.ok_or_else(|| {
                         let hint = format!("declare it before, or let the compiler read the headers that do: {COMPILER}");
                         self.unsupported_error(token.offset, &format!("type `{name}`")).hint(hint)
@@ -856,6 +861,9 @@ mod tests {
             ("typedef float real;\n#define real const long\nreal x;", &[], "x = i8"),
             ("#define N 3\n#undef N\n#define N 5\nint x[N];", &[], "x = i4[5]"),
             ("const char *u = \"http://a\"; int x;", &[], "x = i4"),
+            // A backslash continues a comment.
+            ("// one \\\nint y;\nint x;", &[], "x = i4  ## one \\\n  ## int y;"),
+            ("#define N 3 // one \\\r\n#define N 4\r\nint x[N];", &[], "x = i4[N]"),
         ] {
             let made = with_macros(source, defines).unwrap_or_else(|e| panic!("{source}: {e}"));
             let lines = made.text.lines().filter(|line| !line.contains(" : ")).skip(1).collect::<Vec<_>>().join("\n");
@@ -945,6 +953,12 @@ mod tests {
             ("struct s { int a __attribute__((mode(DI))); };", "`__attribute__((mode))`"),
             ("struct s { __attribute__((packed)) int a; };", "before a type"),
             ("struct s { _Alignas(16) int a; };", "`_Alignas`"),
+            ("[[gnu::packed]] struct s { char c; int a; };", "before a type"),
+            ("struct [[gnu::aligned(16)]] s { int a; };", "`[[aligned]]`"),
+            ("struct s { int a [[gnu::mode(DI)]]; };", "`[[mode]]`"),
+            ("_Pragma(\"pack(1)\") struct s { char c; int a; };", "`_Pragma`"),
+            ("struct s { int a[sizeof(int)]; };", "the length `sizeof ( int )`"),
+            ("#define SQ(x) ((x) * (x))\nstruct s { int a[SQ(2)]; };", "the length `SQ ( 2 )`"),
             ("struct s { struct { int a; }; };", "a member without a name"),
             ("struct s { int : 3; };", "a bit field"),
             ("struct s { int &a; };", "a reference"),
@@ -966,6 +980,32 @@ mod tests {
         }
         let deep = "struct {".repeat(100);
         assert!(layout_of_c(&deep).is_err());
+    }
+
+    #[test]
+    fn attributes_in_brackets_match_those_in_parentheses() {
+        for (brackets, parentheses) in [
+            ("struct [[gnu::packed]] s { char c; int a; };", "struct __attribute__((packed)) s { char c; int a; };"),
+            ("struct s { char c; int a[2] [[gnu::packed]]; };", "struct s { char c; int a[2] __attribute__((packed)); };"),
+            ("struct [[deprecated(\"x\")]] s { [[maybe_unused]] int a; };", "struct s { int a; };"),
+            // In C++ the tag is a type.
+            ("struct s { int a; };\ns x;", "struct s { int a; };\nstruct s x;"),
+        ] {
+            assert_eq!(made(brackets), made(parentheses), "{brackets}");
+        }
+    }
+
+    #[test]
+    fn unknown_length_names_way_out() {
+        for (source, what) in [
+            ("struct s { int a[sizeof(int)]; };", "the number that the compiler gives"),
+            ("#define SQ(x) ((x) * (x))\nstruct s { int a[SQ(2)]; };", "gcc -E"),
+            ("struct s { int a[n]; };", "--length n=mesh.n"),
+        ] {
+            let error = read_c(source, CModel::default(), &[], &[]).unwrap().left_out.remove(0);
+            let hint = error.advice().map(|hint| format!("{hint:?}")).unwrap_or_default();
+            assert!(hint.contains(what), "{source}: {hint}");
+        }
     }
 
     #[test]

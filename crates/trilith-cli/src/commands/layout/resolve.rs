@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
-use trilith::dudley::Signature;
+use trilith::dudley::{ParamSetting, Signature};
 use trilith::layout::{MIN_CONDENSED_LIST, Byteorder, Dialect, LayoutEntry, LayoutEvaluation, EvaluationError, Layout, EvaluateOptions as Evaluate, ParamRequest, SuppliedValue};
 use trilith::{Error, Limits, Result};
 
@@ -49,7 +49,14 @@ struct ParamStream {
 impl Resolve {
     /// Prints the items.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
+        let Some((mut layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
+        if let Some(given) = options.layout_params.first() {
+            ParamSetting::parse(given)?;
+            let data = self.data.as_ref().ok_or_else(|| {
+                Error::invalid_input("--param needs the file whose layout it is").hint("give --data FILE; --params has stored parameters")
+            })?;
+            layout = options.open_with_layout(data, Some(&self.input.file))?.into_dudley()?.layout().clone();
+        }
         let mut how = Evaluate::default();
         (how.is_native, how.limits) = (self.native, options.command_limits()?);
         // A native file has its own parameters.

@@ -1,4 +1,4 @@
-//! Directives and attributes that change the places of members in C: `#pragma pack` and `__attribute__`.
+//! Directives and attributes that change the places of members in C: `#pragma pack`, `__attribute__` and `[[…]]`.
 
 use trilith::Result;
 
@@ -20,36 +20,56 @@ impl Attributes {
 }
 
 /// Attributes that change no place.
-const HARMLESS: &[&str] = &["unused", "used", "deprecated", "may_alias", "nonstring", "designated_init", "visibility"];
+const HARMLESS: &[&str] = &["unused", "maybe_unused", "nodiscard", "used", "deprecated", "may_alias", "nonstring", "designated_init", "visibility"];
 
 impl<'t> Parser<'t> {
-    /// Reads `__attribute__((…))`, any number of times.
+    /// Reads `__attribute__((…))` and `[[…]]`, any number of times.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for an attribute that may change places.
     pub(super) fn parse_attributes(&mut self) -> Result<Attributes> {
         let mut found = Attributes::default();
-        while let Some(start) = self.peek_expanded()?.filter(|token| matches!(token.text, "__attribute__" | "__attribute")) {
-            self.next_token();
-            self.expect_mark("(")?;
-            self.expect_mark("(")?;
-            while let Some(token) = self.peek_expanded()?.filter(|token| token.text != ")") {
+        while let Some(start) = self.peek_expanded()? {
+            let (open, close) = match start.text {
+                "__attribute__" | "__attribute" => ("(", ")"),
+                "[" if self.peek_after("[").is_some_and(|next| next.text == "[") => ("[", "]"),
+                _ => break,
+            };
+            if close == ")" {
+                self.next_token();
+            }
+            self.expect_mark(open)?;
+            self.expect_mark(open)?;
+            while let Some(token) = self.peek_expanded()?.filter(|token| token.text != close) {
                 self.next_token();
                 match token.text.trim_matches('_') {
                     "" => {}
                     "packed" => found.is_packed = true,
                     name if HARMLESS.contains(&name) => self.skip_arguments(),
                     _ if token.kind != TokenKind::Identifier => {}
+                    // `gnu::packed` is an attribute of the compiler.
+                    _ if close == "]" && self.peek().is_some_and(|next| next.text == ":") => {}
                     name => {
-                        let what = format!("`__attribute__(({name}))`");
+                        let what = if close == "]" { format!("`[[{name}]]`") } else { format!("`__attribute__(({name}))`") };
                         return Err(self.unsupported_error(start.offset, &what));
                     }
                 }
             }
-            self.expect_mark(")")?;
-            self.expect_mark(")")?;
+            self.expect_mark(close)?;
+            self.expect_mark(close)?;
         }
         Ok(found)
+    }
+
+    /// Reads attributes before a type, which pack nothing there.
+    pub(super) fn parse_attributes_before_type(&mut self) -> Result<()> {
+        let at = self.peek().map_or(self.text.len(), |token| token.offset);
+        if self.parse_attributes()?.is_packed {
+            return Err(self
+                .unsupported_error(at, "the attribute `packed` before a type")
+                .hint("write it after `struct`, or after the closing brace"));
+        }
+        Ok(())
     }
 
     /// Goes after the arguments of an attribute.

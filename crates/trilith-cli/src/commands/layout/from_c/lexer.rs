@@ -33,7 +33,7 @@ pub(super) fn tokenize_source(text: &str) -> Result<Vec<Token<'_>>> {
             at += c.len_utf8();
             continue;
         } else if rest.starts_with("//") {
-            (TokenKind::Comment, end_of("\n", 0).unwrap_or(rest.len()))
+            (TokenKind::Comment, line_len(rest))
         } else if rest.starts_with("/*") {
             (TokenKind::Comment, end_of("*/", 2).ok_or_else(|| malformed_at(text, at, "this comment does not end"))? + 2)
         } else if c == '#' {
@@ -55,6 +55,12 @@ pub(super) fn tokenize_source(text: &str) -> Result<Vec<Token<'_>>> {
 /// Returns `true` if a line continues on the next one.
 fn is_continued(rest: &str) -> bool {
     rest.starts_with("\\\n") || rest.starts_with("\\\r\n")
+}
+
+/// Returns the length to the end of the line, or of the lines that continue it.
+fn line_len(rest: &str) -> usize {
+    let is_end = |(at, _): &(usize, &str)| !rest.get(..*at).unwrap_or("").trim_end_matches('\r').ends_with('\\');
+    rest.match_indices('\n').find(is_end).map_or(rest.len(), |(at, _)| at)
 }
 
 /// Returns the length of a string or a character, which ends on its line.
@@ -79,7 +85,7 @@ fn directive_len(text: &str) -> usize {
         let step = if rest.starts_with('\n') {
             return at;
         } else if rest.starts_with("//") {
-            return at + rest.find('\n').unwrap_or(rest.len());
+            return at + line_len(rest);
         } else if rest.starts_with("/*") {
             rest.get(2..).and_then(|inner| inner.find("*/")).map_or(rest.len(), |end| end + 4)
         } else if is_continued(rest) {

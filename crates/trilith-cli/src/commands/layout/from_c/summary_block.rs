@@ -202,7 +202,7 @@ impl SummaryBlock {
             return Ok(false);
         }
         Err(Error::invalid_input(format!("{name} has lengths, but is not the first variable of the file"))
-            .hint("declare the variables in the order in which the file has them"))
+            .hint("declare the variables in the order of the file; add lengths after the first variable to the layout by hand: np : i8"))
     }
 
     /// A type as it is written for an item, placed to follow the one before it as in memory.
