@@ -112,7 +112,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         let done = cli.command.run(&session);
         drop(shown);
         session.warn_of_references();
-        done
+        done.map_err(|error| session.name_input(error))
     });
     match done {
         Ok(Outcome::Success) => 0,

@@ -9,7 +9,7 @@ use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::{WriteBasis, display_name};
 use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
-use trilith::{Error, File, Location, Result, TreePath, Value};
+use trilith::{Error, ErrorKind, File, Result, TreePath, Value};
 
 use crate::advice::error_with_advice;
 use crate::dashed_words::strip_mark;
@@ -19,7 +19,7 @@ use crate::output::{Output, eprint_line, is_negative_result};
 use crate::output_file::OutputFile;
 use crate::outputs::{FileFormat, check_name};
 use crate::progress;
-use crate::session::{FileRole, Session};
+use crate::session::{FileRole, Session, name_file};
 
 /// Options for saving a changed file.
 #[derive(Debug, Args)]
@@ -135,7 +135,7 @@ pub(crate) struct ArrayArg {
     #[arg(long, value_name = "X.npy", value_parser = strip_mark)]
     from: Option<String>,
     /// Codec of its block (default: that of the array it replaces)
-    #[arg(long, value_name = "CODEC", requires = "from")]
+    #[arg(long, value_name = "CODEC", requires = "from", conflicts_with = "value")]
     codec: Option<String>,
 }
 
@@ -191,7 +191,7 @@ impl ValueArg {
             _ => ValueSyntax::Checked,
         };
         let mut value = change.parse_value(path, text, syntax).map_err(|error| match error.advice() {
-            Some(advice) if error.kind() == trilith::ErrorKind::InvalidInput => {
+            Some(advice) if error.kind() == ErrorKind::InvalidInput => {
                 error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
             }
             _ => error,
@@ -226,27 +226,29 @@ pub(crate) fn apply(
 ) -> Result<Outcome> {
     let item = ItemArg::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
-    let (file, path) = trilith::file::resolve_fits_path(
-        session.open(&item.file, FileRole::TreeFor(save.output_path(&item.file)))?.into_asdf()?,
-        path,
-    )?;
+    let file = session.open(&item.file, FileRole::TreeFor(save.output_path(&item.file)))?.into_asdf()?;
+    let (file, path) = match trilith::file::resolve_fits_path(file, path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return report_refusal(error, &item.file),
+        Err(error) => return Err(error),
+    };
     if file.sections().tree().is_none() {
         return Err(Error::invalid_input("this file has no tree"));
     }
     let file = File::from(file);
     let mut change = file.edit()?;
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
-        if !is_negative_result(&error) {
-            return Err(error);
-        }
-        let text = error_with_advice(&error);
-        // Errors without a place are about the value.
-        let is_about_value = *error.location() == Location::Unknown;
-        let prefix =
-            if is_about_value || text.contains(&item.file) { String::new() } else { format!("{}: ", display_name(&item.file)) };
-        eprint_line(&format!("trilith: {prefix}{text}"));
-        return Ok(Outcome::Negative);
+        return report_refusal(error, &item.file);
     }
     save.save_change(&mut change, (&item.file, &path.to_string()), BlockRewrite::IfNeeded, session)?;
     Ok(Outcome::Success)
+}
+
+/// Prints an error that is the answer No. Any other error is one of the command.
+fn report_refusal(error: Error, file: &str) -> Result<Outcome> {
+    if !is_negative_result(&error) {
+        return Err(error);
+    }
+    eprint_line(&format!("trilith: {}", error_with_advice(&name_file(error, file))));
+    Ok(Outcome::Negative)
 }

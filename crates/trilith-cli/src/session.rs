@@ -11,7 +11,7 @@ use trilith::dudley::{FileSelection, ParamSetting};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::Layout;
 use trilith::tree::Tree;
-use trilith::{Error, File, Limits, OpenOptions, Result, file};
+use trilith::{Error, File, Limits, Location, OpenOptions, Result, file};
 
 use crate::common_args::{ColorChoice, CommonArgs};
 use crate::item_arg::ItemArg;
@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
     }
 
     /// The layout that `--layout` names, which is read once.
-    fn common_layout(&self) -> Result<Option<Layout>> {
+    pub(crate) fn common_layout(&self) -> Result<Option<Layout>> {
         let Some(path) = &self.args.under else { return Ok(None) };
         if let Some(known) = self.shared.layout.get() {
             return Ok(Some(known.clone()));
@@ -358,6 +358,16 @@ impl<'a> Session<'a> {
         self.warn_all(all.into_iter().collect());
     }
 
+    /// Adds the name of the only file that was read to an error about a place in it, unless the error has a name.
+    pub(crate) fn name_input(&self, error: Error) -> Error {
+        let inputs: BTreeSet<String> =
+            self.shared.inputs.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        match inputs.iter().filter(|name| Some(*name) != self.args.under.as_ref()).collect::<Vec<_>>()[..] {
+            [name] => name_file(error, name),
+            _ => error,
+        }
+    }
+
     /// Prints on stderr what is odd about a file, unless `--quiet`.
     pub(crate) fn warn_about(&self, file: &AsdfFile) {
         self.warn_all(file.warnings());
@@ -387,4 +397,13 @@ impl<'a> Session<'a> {
             crate::output::eprint_line(&format!("warning: {message}"));
         }
     }
+}
+
+/// Adds the name of a file to an error about a place in it, unless the error has the name.
+pub(crate) fn name_file(error: Error, name: &str) -> Error {
+    // Errors without a place are about an argument, or name a file themselves.
+    let has_place = *error.location() != Location::Unknown;
+    let text = error.to_string();
+    let is_named = text.contains(name) || text.contains(&*bytes::display_name(name));
+    if has_place && !is_named && name != "-" { error.context(bytes::display_name(name)) } else { error }
 }

@@ -77,7 +77,7 @@ impl Append {
         // Closed before it is written: another may have to undo an update first.
         drop(file);
         let mut how = StreamOptions::default();
-        how.layout = session.args.under.as_deref().map(|path| session.read_layout(path)).transpose()?;
+        how.layout = session.common_layout()?;
         how.order = session.args.byteorder();
         how.params = session.args.param_settings()?;
         let written = append_variables(&path_of(&item.file), &variables, &how, limits)?;

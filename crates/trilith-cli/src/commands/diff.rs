@@ -9,7 +9,7 @@ use trilith::file::{AddressPattern, FileKind};
 
 use crate::outcome::Outcome;
 use crate::item_arg::ItemArg;
-use crate::session::{FileRole, Session};
+use crate::session::{FileRole, Session, name_file};
 use crate::output::{Output, escape_controls};
 
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
@@ -51,10 +51,15 @@ impl Diff {
         how.ignore = self.ignore.iter().map(|pattern| AddressPattern::parse(pattern)).collect::<Result<_>>()?;
         let (under_a, under_b) = self.select_layouts(session)?;
         let (item_a, item_b) = (ItemArg::parse(&self.a), ItemArg::parse(&self.b));
-        let (a, b) = (session.open(&item_a.file, FileRole::Under(under_a))?, session.open(&item_b.file, FileRole::Under(under_b))?);
+        let a = session.open(&item_a.file, FileRole::Under(under_a)).map_err(|error| name_file(error, &item_a.file))?;
+        let b = session.open(&item_b.file, FileRole::Under(under_b)).map_err(|error| name_file(error, &item_b.file))?;
         let found = match (item_a.path(), item_b.path()) {
             ("", "") => a.diff(&b, &how)?,
-            (path_a, path_b) => diff_items(&a.item(path_a)?, &b.item(path_b)?, path_a, &how)?,
+            (path_a, path_b) => {
+                let one = a.item(path_a).map_err(|error| name_file(error, &item_a.file))?;
+                let other = b.item(path_b).map_err(|error| name_file(error, &item_b.file))?;
+                diff_items(&one, &other, path_a, &how)?
+            }
         };
         for pattern in how.ignore.iter().filter(|pattern| !pattern.has_matched()) {
             session.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));

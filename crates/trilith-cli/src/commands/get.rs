@@ -168,7 +168,7 @@ impl Get {
 
     /// The files that a catalog lists.
     fn open_family(&self, catalog: &str, session: &Session<'_>) -> Result<File> {
-        let layout = session.args.under.as_deref().map(|path| session.read_layout(path)).transpose()?;
+        let layout = session.common_layout()?;
         session.open(catalog, FileRole::FileSet { layout, is_raw: self.raw })
     }
 

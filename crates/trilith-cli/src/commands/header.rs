@@ -7,6 +7,7 @@ use trilith::file::{HeaderItem, ItemAddress};
 use trilith::{File, Result};
 
 use crate::outcome::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::attribute_facts;
 use crate::session::{FileRole, Session};
@@ -19,7 +20,7 @@ use crate::output::escape_controls;
 #[derive(Debug, Args)]
 pub(crate) struct Header {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
-    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", value_parser = strip_mark)]
     item: Option<String>,
     /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]

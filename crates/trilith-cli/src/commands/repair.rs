@@ -38,7 +38,7 @@ impl Repair {
         let (source, resolve) = session.open_with_resolver(&self.file)?;
         let start = bytes::read_vec(&*source, 0, source.len().min(80), limits)?;
         if FileKind::detect(&start) == Some(FileKind::Dudley) {
-            let layout = session.args.under.as_deref().map(|path| session.read_layout(path)).transpose()?;
+            let layout = session.common_layout()?;
             let mut left = salvage_stream(&source, layout, &*resolve, limits)?;
             self.check_output(FileFormat::Dudley, session)?;
             let written = left.verified()?;

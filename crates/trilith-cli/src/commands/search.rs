@@ -26,7 +26,7 @@ pub(crate) struct Search {
     #[command(flatten)]
     files: InputFiles,
     /// The key, or the name of an attribute, matches this regular expression; if given several times, all must match
-    #[arg(long, value_name = "RE")]
+    #[arg(short, long, value_name = "RE")]
     key: Vec<String>,
     /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; if there are
     /// several, all of them
@@ -39,7 +39,7 @@ pub(crate) struct Search {
     /// The tag matches this pattern; * matches anything but /, ** anything
     #[arg(long, value_name = "GLOB")]
     tag: Option<String>,
-    /// The item is an array with this datatype
+    /// The item is an array with this datatype, as a tree or numpy names it: float32, f4, '["ascii", 8]'
     #[arg(long, value_name = "DATATYPE")]
     datatype: Option<String>,
     /// The item is an array with this shape; * matches any length: 2048,*
@@ -76,7 +76,7 @@ impl Search {
             all = all.tag(pattern)?;
         }
         if let Some(name) = &self.datatype {
-            all = all.datatype(name);
+            all = all.datatype(name)?;
         }
         if let Some(shape) = &self.shape {
             all = all.shape(shape)?;

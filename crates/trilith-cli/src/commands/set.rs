@@ -23,7 +23,7 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 /// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file and the path of the value to set; a missing key is added
+    /// The file and the path of the value to set; a missing key is added. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
@@ -81,7 +81,7 @@ impl Set {
         };
         let limits = session.limits();
         let mut how = StreamOptions::default();
-        how.layout = session.args.under.as_deref().map(|path| session.read_layout(path)).transpose()?;
+        how.layout = session.common_layout()?;
         how.order = session.args.byteorder();
         how.params = session.args.param_settings()?;
         replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, limits)?;

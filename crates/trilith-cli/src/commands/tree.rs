@@ -37,7 +37,7 @@ pub(crate) struct Tree {
     #[command(flatten)]
     list_args: FileListArgs,
     /// Show this many levels (not with --json)
-    #[arg(long, value_name = "N")]
+    #[arg(short, long, value_name = "N")]
     depth: Option<usize>,
     /// Print the header and the tree of an ASDF file as YAML, byte for byte; with --inline and --resolve a new text
     #[arg(long, conflicts_with_all = ["depth", "tags", "attributes"])]
