@@ -107,7 +107,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     signals::install_handlers();
     let rules = cli.command.input_rules();
     let shown = progress::ProgressDisplay::start_bar(&name, cli.args.quiet);
-    let begun = Session::begin(&cli.args, rules, outputs::find_followed_outputs(&words));
+    let begun = Session::start_run(&cli.args, rules, outputs::find_followed_outputs(&words));
     let done = begun.and_then(|session| {
         let done = cli.command.run(&session);
         drop(shown);

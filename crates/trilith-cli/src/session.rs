@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if a limit is none.
-    pub(crate) fn begin(args: &'a CommonArgs, rules: InputRules, followed_outputs: Vec<(String, String)>) -> Result<Self> {
+    pub(crate) fn start_run(args: &'a CommonArgs, rules: InputRules, followed_outputs: Vec<(String, String)>) -> Result<Self> {
         if let Some(threads) = args.threads.or_else(trilith_io::threads::threads_from_env) {
             trilith_io::threads::set_threads(Some(threads));
         }

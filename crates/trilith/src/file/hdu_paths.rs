@@ -30,7 +30,7 @@ pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
 }
 
 impl<'f> Item<'f> {
-    /// Returns the data of an HDU in the list of a FITS file: an HDU stands for its data where an array or a table is asked for. None for
+    /// Returns the data of an HDU in the list of a FITS file: an HDU counts as its data where an array or a table is asked for. None for
     /// any other item, and for an HDU without data.
     pub(crate) fn hdu_data(&self) -> Result<Option<Item<'f>>> {
         if self.kind() != ItemKind::Mapping || !self.as_asdf().is_some_and(|(file, node)| is_hdu(file, node)) {
@@ -67,7 +67,7 @@ pub(super) fn missing_hdu_error(file: &AsdfFile, path: &str) -> Option<Error> {
         return None;
     }
     let name = without_attribute(key);
-    let names = hdu_names(hdus);
+    let names = list_hdu_names(hdus);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Some(Error::missing_key(name, &names, 0).at_path(path))
 }
@@ -78,12 +78,12 @@ fn without_attribute(key: &str) -> &str {
 }
 
 /// The names of the HDUs if a node is the list of them.
-pub(super) fn names_in(file: &AsdfFile, list: Node<'_>) -> Vec<String> {
+pub(super) fn list_names_at(file: &AsdfFile, list: Node<'_>) -> Vec<String> {
     let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
-    hdu_arrays(file).filter(|hdus| hdus.is_listing && is_list).map_or_else(Vec::new, hdu_names)
+    hdu_arrays(file).filter(|hdus| hdus.is_listing && is_list).map_or_else(Vec::new, list_hdu_names)
 }
 
-fn hdu_names(hdus: &HduArrays) -> Vec<String> {
+fn list_hdu_names(hdus: &HduArrays) -> Vec<String> {
     hdus.fits.hdus().iter().map(|hdu| hdu_name(hdus, hdu)).collect()
 }
 
