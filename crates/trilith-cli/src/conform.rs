@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 use trilith::check::{ConformOptions, ConformityReport, FindingLocation, RuleDeviation, StandardDocument, conform};
 use trilith::{Error, Result};
 
-use crate::Outcome;
 use crate::inputs::{FileJob, InputFiles};
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::output::{Output, escape_controls};
+use crate::session::Session;
 
 /// Prints what in each file departs from the document of this name.
-pub(crate) fn run(document: &str, files: &InputFiles, options: &Options) -> Result<Outcome> {
+pub(crate) fn run(document: &str, files: &InputFiles, session: &Session<'_>) -> Result<Outcome> {
     let document = StandardDocument::from_name(document)?;
-    files.run(options, |job| {
+    files.run(session, |job| {
         let (outcome, value) = examine(job, document)?;
-        if job.options.json {
+        if job.session.args.json {
             job.out.write_json(&value)?;
         }
         Ok(outcome)
@@ -24,9 +24,9 @@ pub(crate) fn run(document: &str, files: &InputFiles, options: &Options) -> Resu
 /// Compares a file with a document, and prints the result unless it is wanted as JSON, which is given back.
 pub(crate) fn examine(job: &mut FileJob<'_>, document: &'static StandardDocument) -> Result<(Outcome, Value)> {
     let found = check_conformity(job, document)?;
-    let value = if job.options.json { found_json(&job.name, &found) } else { Value::Null };
-    if !job.options.json {
-        print_report(&mut job.out, &job.name, &found, job.options)?;
+    let value = if job.session.args.json { found_json(&job.name, &found) } else { Value::Null };
+    if !job.session.args.json {
+        print_report(&mut job.out, &job.name, &found, job.session)?;
     }
     let outcome = match found.conforms() {
         Some(true) => Outcome::Success,
@@ -40,16 +40,16 @@ pub(crate) fn examine(job: &mut FileJob<'_>, document: &'static StandardDocument
 }
 
 fn check_conformity(job: &mut FileJob<'_>, document: &'static StandardDocument) -> Result<ConformityReport> {
-    let (options, limits) = (job.options, job.limits());
+    let (session, limits) = (job.session, job.limits());
     let mut how = ConformOptions::default();
-    how.layout = options.layout_text(limits)?;
-    how.order = options.byteorder();
-    let (source, resolve) = options.open_with(&job.name, limits)?;
+    how.layout = session.layout_text()?;
+    how.order = session.args.byteorder();
+    let (source, resolve) = session.open_with_resolver(&job.name)?;
     let conformity = conform(source, resolve, document, &how, limits);
     conformity.map_err(|error: Error| if job.is_one_of_many { error } else { error.context(job.name.clone()) })
 }
 
-fn print_report(out: &mut Output, name: &str, found: &ConformityReport, options: &Options) -> Result<()> {
+fn print_report(out: &mut Output, name: &str, found: &ConformityReport, session: &Session<'_>) -> Result<()> {
     /// Number of findings of one rule that are shown; `--verbose` shows all.
     const MAX_SHOWN_PER_RULE: usize = 3;
     let title = found.document.title;
@@ -57,7 +57,7 @@ fn print_report(out: &mut Output, name: &str, found: &ConformityReport, options:
     for same in found.deviations.chunk_by(|one, other| std::ptr::eq(one.rule, other.rule) && one.remedy == other.remedy) {
         let Some(first) = same.first() else { continue };
         let rule = first.rule;
-        let shown = if options.verbose > 0 { same.len() } else { MAX_SHOWN_PER_RULE };
+        let shown = if session.args.verbose > 0 { same.len() } else { MAX_SHOWN_PER_RULE };
         for deviation in same.iter().take(shown) {
             out.write_line(&format!(
                 "{name}: {}, sentence {}: {}",
@@ -69,7 +69,7 @@ fn print_report(out: &mut Output, name: &str, found: &ConformityReport, options:
         if same.len() > shown {
             out.write_line(&format!("  and {} more of this rule", same.len() - shown))?;
         }
-        if !options.quiet {
+        if !session.args.quiet {
             out.write_line(&format!("  rule: {}", rule.text))?;
             out.write_line(&format!("  fix: {}", first.remedy))?;
         }

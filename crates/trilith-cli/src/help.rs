@@ -293,7 +293,7 @@ fn top_template(command: &Command, left_out: &[&str]) -> StyledStr {
     let mut text = format!("{{about-with-newline}}\n{head}Usage:{head:#} {name}trilith{name:#} [OPTIONS] COMMAND\n");
     text.push_str(&format!(
         "\n{head}Examples:{head:#}\n  trilith tree night.asdf\n  trilith get 'night.asdf#/meta/filter'      FILE#/path is an item of a file\n  \
-         trilith header night.fits --key EXPTIME\n"
+         trilith get 'night.fits#/fits/0@EXPTIME'  PATH@NAME is an attribute\n"
     ));
     let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
     for (group, names) in GROUPS.iter().filter(|(group, _)| !left_out.contains(group)) {

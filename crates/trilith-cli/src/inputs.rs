@@ -6,7 +6,6 @@
 //! on, and the exit status is that of the worst.
 
 mod array_selection;
-mod buffered_output;
 mod conversion_files;
 mod file_names;
 
@@ -14,25 +13,22 @@ use std::io::Write;
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::AsdfFile;
-use trilith::asdf::ReferenceLog;
-use trilith::bytes::{BaseUri, display_name};
+use trilith::bytes::display_name;
 use trilith::file::FileFinder;
 use trilith::{Error, ErrorKind, File, Limits, Result};
 use trilith_io::threads::{JobTurn, map_in_order};
 
 pub(crate) use self::array_selection::{ArraySelection, run_each};
-pub(crate) use self::buffered_output::BufferedOutput;
-use self::buffered_output::SharedStdout;
 pub(crate) use self::conversion_files::ConversionFiles;
 use self::file_names::{InputFile, InputNames};
-use crate::Outcome;
 use crate::advice::error_with_advice;
+use crate::buffered_output::{BufferedOutput, SharedStdout};
 use crate::item_arg::ItemArg;
 use crate::json::{error_json, error_problem, write_complete};
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::output::{Output, eprint_line, is_broken_pipe, is_negative_result, json_text, json_value};
 use crate::outputs::report_written;
+use crate::session::{FileRole, Session};
 
 /// Sources of a command's files, besides its arguments.
 #[derive(Debug, Clone, Args)]
@@ -67,8 +63,12 @@ pub(crate) struct InputFiles {
 
 impl InputFiles {
     /// Does `work` on each, as [`run`].
-    pub(crate) fn run(&self, options: &Options, work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
-        run(&self.files, ArgumentKind::Files, &self.list_args, options, work)
+    pub(crate) fn run(
+        &self,
+        session: &Session<'_>,
+        work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
+    ) -> Result<Outcome> {
+        run(&self.files, ArgumentKind::Files, &self.list_args, session, work)
     }
 }
 
@@ -91,13 +91,11 @@ pub(crate) struct FileJob<'o> {
     pub out: Output,
     /// `true` if there may be others: then each result names its file.
     pub is_one_of_many: bool,
-    /// The options of the command.
-    pub options: &'o Options,
+    /// The run of the command, or what is separate for this file of several.
+    pub session: &'o Session<'o>,
     /// Number of files before this one.
     pub index: usize,
-    limits: Limits,
     notes: Vec<String>,
-    opened_references: Vec<ReferenceLog>,
 }
 
 /// The result of a job.
@@ -116,10 +114,10 @@ pub(crate) fn run(
     arguments: &[String],
     form: ArgumentKind,
     many: &FileListArgs,
-    options: &Options,
+    session: &Session<'_>,
     work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
-    run_checked(arguments, form, many, options, None, work)
+    run_checked(arguments, form, many, session, None, work)
 }
 
 /// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options are among
@@ -148,7 +146,7 @@ pub(crate) fn run_checked(
     arguments: &[String],
     form: ArgumentKind,
     many: &FileListArgs,
-    options: &Options,
+    session: &Session<'_>,
     mut admit: Option<ItemCheck<'_>>,
     work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
@@ -157,14 +155,14 @@ pub(crate) fn run_checked(
         if let Some(admit) = &mut admit {
             admit(&item)?;
         }
-        let mut job = FileJob::from_item(item, options)?;
+        let mut job = FileJob::from_item(item, session);
         let outcome = work(&mut job)?;
         job.out.finish()?;
         return Ok(outcome);
     }
     let gather =
-        FileFinder::new().include_hidden(many.hidden).all_files(options.under.is_some()).remote(options.remote_options()?);
-    let mut names = InputNames::new(arguments, form, many, gather, options)?;
+        FileFinder::new().include_hidden(many.hidden).all_files(session.args.under.is_some()).remote(session.remote_options()?);
+    let mut names = InputNames::new(arguments, form, many, gather, session)?;
     let shared = SharedStdout::default();
     let (mut outcome, mut count) = (Outcome::Success, 0u64);
     let waiting = names.max_in_flight();
@@ -174,7 +172,7 @@ pub(crate) fn run_checked(
             if input.problem.is_none() {
                 admit(&input.item)?;
             }
-            options.add_input(input.item.file.clone());
+            session.add_input(input.item.file.clone());
             ahead.push(input);
         }
     }
@@ -182,7 +180,7 @@ pub(crate) fn run_checked(
     map_in_order(
         jobs,
         waiting,
-        |input, turn| run_job(input, turn, &shared, options, &work),
+        |input, turn| run_job(input, turn, &shared, session, &work),
         |done| {
             let done = done?;
             count += 1;
@@ -195,7 +193,7 @@ pub(crate) fn run_checked(
         },
     )?;
     shared.flush_all()?;
-    names.report_skipped(count, options)?;
+    names.report_skipped(count, session)?;
     Ok(outcome)
 }
 
@@ -204,28 +202,25 @@ fn run_job(
     input: InputFile,
     turn: &JobTurn,
     shared: &SharedStdout,
-    options: &Options,
+    session: &Session<'_>,
     work: &(impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync),
 ) -> Result<JobResult> {
-    let limits = options.command_limits()?.for_command(0);
-    let held = BufferedOutput::new(turn.clone(), shared.clone(), options.json);
+    let session = &session.for_job();
+    let held = BufferedOutput::new(turn.clone(), shared.clone(), session.args.json);
     let mut job = FileJob {
         name: input.item.file,
         path: input.item.path,
-        out: Output::buffered(held, limits.clone()),
+        out: Output::buffered(held, session.limits().clone()),
         is_one_of_many: true,
-        options,
+        session,
         index: turn.index(),
-        limits,
         notes: Vec::new(),
-        opened_references: Vec::new(),
     };
     let worked = match input.problem {
         Some(problem) => Err(problem),
         None => work(&mut job),
     };
-    let followed = std::mem::take(&mut job.opened_references);
-    job.warn_all(followed.iter().flat_map(ReferenceLog::remarks));
+    job.warn_all(session.take_reference_remarks());
     let outcome = match worked {
         Ok(outcome) => outcome,
         // After a broken pipe no process reads the output.
@@ -236,26 +231,16 @@ fn run_job(
 }
 
 impl<'o> FileJob<'o> {
-    fn from_item(item: ItemArg, options: &'o Options) -> Result<Self> {
-        Ok(Self {
-            name: item.file,
-            path: item.path,
-            out: Output::new(),
-            is_one_of_many: false,
-            options,
-            index: 0,
-            limits: options.command_limits()?,
-            notes: Vec::new(),
-            opened_references: Vec::new(),
-        })
+    fn from_item(item: ItemArg, session: &'o Session<'o>) -> Self {
+        Self { name: item.file, path: item.path, out: Output::new(), is_one_of_many: false, session, index: 0, notes: Vec::new() }
     }
 
     /// Reports an error of one file of several. In JSON it has a separate line.
     fn finish_with_error(mut self, error: &Error) -> Result<JobResult> {
         let text = error_with_advice(error);
         self.print_note(&format!("trilith: {}{text}", self.error_prefix(&text)));
-        let is_answer = self.options.malformed_is_no && error.kind() == ErrorKind::Malformed;
-        let is_json = self.options.json;
+        let is_answer = self.session.rules.malformed_is_negative && error.kind() == ErrorKind::Malformed;
+        let is_json = self.session.args.json;
         let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
         let mut held = self.out.into_buffered();
         if let (true, Some(held)) = (is_json, &mut held) {
@@ -264,36 +249,14 @@ impl<'o> FileJob<'o> {
         Ok(JobResult { output: held, notes: self.notes, outcome: if is_answer { Outcome::Negative } else { Outcome::Failed } })
     }
 
-    /// Opens the file, whatever its family.
-    pub(crate) fn open_file(&mut self) -> Result<File> {
-        if !self.is_one_of_many {
-            return self.options.open_file(&self.name);
-        }
-        let file = self.options.open_one(&self.name, &self.limits)?;
-        self.opened_references.extend(file.as_asdf().map(|file| file.reference_log().clone()));
-        Ok(file)
-    }
-
-    /// Opens the file as one of the ASDF family.
-    pub(crate) fn open_asdf(&mut self) -> Result<AsdfFile> {
-        if !self.is_one_of_many {
-            return self.options.open_asdf(&self.name);
-        }
-        let file = self.options.open_one_asdf(&self.name, &self.limits)?;
-        self.opened_references.push(file.reference_log().clone());
-        Ok(file)
-    }
-
-    /// Opens the file like [`FileJob::open_asdf`]. Its references lead to the same targets from `output`, which its text is
-    /// written to.
-    pub(crate) fn open_asdf_for(&mut self, output: &str) -> Result<AsdfFile> {
-        let file = self.open_asdf()?;
-        if self.name == output { Ok(file) } else { self.options.for_output(file.into(), &BaseUri::of_file(output))?.into_asdf() }
+    /// Opens the file.
+    pub(crate) fn open(&self, role: FileRole<'_>) -> Result<File> {
+        self.session.open(&self.name, role)
     }
 
     /// Returns the limits on the cost of reading the file.
     pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+        self.session.limits()
     }
 
     /// The path after `#`, or the root.
@@ -349,13 +312,13 @@ impl<'o> FileJob<'o> {
     /// Says what was written for the file: JSON on stdout, or a line on stderr.
     pub(crate) fn report_written(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
         if !self.is_one_of_many {
-            return report_written(output, &json, line, self.options);
+            return report_written(output, &json, line, self.session);
         }
-        if self.options.json {
+        if self.session.args.json {
             (json["file"], json["output"]) = (json!(self.name), json!(output));
             return self.out.write_json(&json);
         }
-        if !self.options.quiet {
+        if !self.session.args.quiet {
             self.print_note(line);
         }
         Ok(())
@@ -385,14 +348,14 @@ impl<'o> FileJob<'o> {
 
     /// Prints a warning on stderr, unless `--quiet`.
     pub(crate) fn print_warning(&mut self, text: &str) {
-        if !self.options.quiet {
+        if !self.session.args.quiet {
             self.print_note(&format!("warning: {}{text}", self.warning_prefix(text)));
         }
     }
 
     /// Says that the file is malformed, if that is an answer.
     pub(crate) fn report_malformed(&mut self, error: &Error) -> Result<Value> {
-        if self.options.json {
+        if self.session.args.json {
             return Ok(json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}));
         }
         self.out.write_line(&format!("{}: {}", self.name, error_with_advice(error)))?;
@@ -413,7 +376,7 @@ impl<'o> FileJob<'o> {
         };
         let text = error_with_advice(&error);
         self.print_note(&format!("trilith: {}{text}", self.error_prefix(&text)));
-        if self.is_one_of_many && self.options.json {
+        if self.is_one_of_many && self.session.args.json {
             self.out.write_json(&json!({"file": self.name, "error": error_json(&error)}))?;
         }
         Ok(None)

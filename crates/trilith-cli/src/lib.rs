@@ -5,9 +5,11 @@
 //! nothing found, refused), 2 could not tell.
 
 mod advice;
+mod buffered_output;
 #[cfg(feature = "parquet")]
 mod columnar_points;
 mod commands;
+mod common_args;
 mod complete;
 mod conform;
 mod dashed_words;
@@ -16,8 +18,8 @@ mod inputs;
 mod item_arg;
 mod json;
 mod losses;
-mod options;
 mod os_names;
+mod outcome;
 mod output;
 mod output_file;
 mod outputs;
@@ -27,9 +29,11 @@ mod progress;
 mod save_options;
 #[cfg(feature = "view")]
 mod serve;
+mod session;
 #[cfg(unix)]
 mod signals;
 mod sixel;
+mod stdout;
 mod style;
 mod terminal;
 
@@ -43,25 +47,16 @@ use trilith::bytes::{display_name, hidden_name, name_of};
 use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
-use crate::options::Options;
-
-/// The result of a command, for the exit status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    /// The command is done, or its answer is yes: exit status 0.
-    Success,
-    /// The answer is no: different, invalid, nothing found, refused: exit status 1.
-    Negative,
-    /// The answer for some file is unknown, for a reason that was printed: exit status 2.
-    Failed,
-}
+use crate::common_args::CommonArgs;
+use crate::outcome::Outcome;
+use crate::session::Session;
 
 /// Look into, read, convert and verify self-describing scientific array files.
 #[derive(Debug, Parser)]
 #[command(name = "trilith", version, propagate_version = true, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
-    options: Options,
+    args: CommonArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -89,7 +84,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         let _ = output::Output::print_with(|out| out.write_raw_text(&text.to_string()));
         return 0;
     }
-    let (mut cli, name) = match parse_arguments(words.clone()) {
+    let (cli, name) = match parse_arguments(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
             print_usage(&error, &words);
@@ -110,20 +105,15 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     }
     #[cfg(unix)]
     signals::install_handlers();
-    let malformed_is_no = cli.command.malformed_is_negative_result();
-    cli.options.malformed_is_no = malformed_is_no;
-    cli.options.followed_outputs = outputs::find_followed_outputs(&words);
-    cli.options.whole = cli.command.accepts_many_files();
-    cli.options.itself = cli.command.resolves_own_inputs();
-    cli.options.is_of_rows = matches!(cli.command, Command::Table(_));
-    cli.options.omits_card_rows = matches!(cli.command, Command::Search(_));
-    // Programs that read references apply what the attributes declare.
-    cli.options.encoded = matches!(cli.command, Command::Manifest(_));
-    cli.options.instead = cli.command.dudley_alternative();
-    let shown = progress::ProgressDisplay::start_bar(&name, cli.options.quiet);
-    let done = cli.options.apply_process_settings().and_then(|()| cli.command.run(&cli.options));
-    drop(shown);
-    cli.options.warn_of_references();
+    let rules = cli.command.input_rules();
+    let shown = progress::ProgressDisplay::start_bar(&name, cli.args.quiet);
+    let begun = Session::start_run(&cli.args, rules, outputs::find_followed_outputs(&words));
+    let done = begun.and_then(|session| {
+        let done = cli.command.run(&session);
+        drop(shown);
+        session.warn_of_references();
+        done.map_err(|error| session.name_input(error))
+    });
     match done {
         Ok(Outcome::Success) => 0,
         Ok(Outcome::Negative) => 1,
@@ -132,7 +122,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             print_error(&error);
-            if malformed_is_no && error.kind() == ErrorKind::Malformed { 1 } else { 2 }
+            if rules.malformed_is_negative && error.kind() == ErrorKind::Malformed { 1 } else { 2 }
         }
     }
 }

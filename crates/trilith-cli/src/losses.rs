@@ -4,9 +4,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::{Diagnostic, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::output::{Output, eprint_line};
+use crate::session::Session;
 
 /// Permission for losses.
 #[derive(Debug, Clone, Copy, Args)]
@@ -24,12 +24,12 @@ impl AllowLoss {
 }
 
 /// Lists what would be lost, on stderr or as JSON; nothing is written.
-pub(crate) fn report_refused(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
+pub(crate) fn report_refused(input: &str, output: &str, losses: &[Diagnostic], session: &Session<'_>) -> Result<Outcome> {
     for loss in losses {
         eprint_line(&format!("trilith: {input}: loss: {loss}"));
     }
     eprint_line("trilith: nothing was written; add --allow-loss to write it anyway");
-    if options.json {
+    if session.args.json {
         Output::print_json(&json!({ "file": output, "written": false, "losses": losses_json(losses) }))?;
     }
     Ok(Outcome::Negative)

@@ -9,8 +9,9 @@ use serde_json::Value;
 use trilith::bytes::{CountingWriter, display_name};
 use trilith::{Error, Limits, Result};
 
-use crate::inputs::BufferedOutput;
+use crate::buffered_output::BufferedOutput;
 use crate::progress::with_bar_hidden;
+use crate::stdout::{Stdout, stdout_error};
 use crate::style::{StyleRole, paint_stderr, paint_stdout as paint};
 
 /// The limits of the command that runs: its output counts towards them.
@@ -43,47 +44,6 @@ pub(crate) struct Output(Sink);
 enum Sink {
     Stdout(io::BufWriter<CountingWriter<Stdout>>),
     Buffered(CountingWriter<BufferedOutput>),
-}
-
-/// Standard output without the line buffer of the standard library.
-pub(crate) enum Stdout {
-    Unbuffered(std::fs::File),
-    LineBuffered(io::Stdout),
-}
-
-impl Stdout {
-    /// Takes it.
-    pub(crate) fn new() -> Self {
-        Self::raw_stdout().map_or_else(|_| Self::LineBuffered(io::stdout()), Self::Unbuffered)
-    }
-
-    #[cfg(unix)]
-    fn raw_stdout() -> io::Result<std::fs::File> {
-        std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(Into::into)
-    }
-
-    #[cfg(not(unix))]
-    fn direct() -> io::Result<std::fs::File> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-impl Write for Stdout {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let write = || match self {
-            Self::Unbuffered(out) => out.write(bytes),
-            Self::LineBuffered(out) => out.write(bytes),
-        };
-        // The progress display is suspended, because both may be on one terminal.
-        with_bar_hidden(write)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Unbuffered(out) => out.flush(),
-            Self::LineBuffered(out) => out.flush(),
-        }
-    }
 }
 
 impl Output {
@@ -187,11 +147,6 @@ impl Write for Output {
             Sink::Buffered(out) => out.flush(),
         }
     }
-}
-
-/// Writing to stdout failed.
-pub(crate) fn stdout_error(error: io::Error) -> Error {
-    Error::io("writing to stdout", error)
 }
 
 /// Returns `true` if an error answers the question of a command with no: a path leads to nothing, or what is asked of an item

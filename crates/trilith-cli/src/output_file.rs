@@ -8,8 +8,8 @@ use trilith::bytes::{NewFile, WriteBasis, WritePath, path_of};
 use trilith::file::verify_written;
 use trilith::{Error, Result};
 
-use crate::options::Options;
 use crate::output::current_limits;
+use crate::session::Session;
 
 /// A file being written.
 pub(crate) struct OutputFile(NewFile);
@@ -17,9 +17,9 @@ pub(crate) struct OutputFile(NewFile);
 impl OutputFile {
     /// Starts a file at a path or a URL, or on standard output (`-`), which is refused if that is a terminal. `basis` says
     /// what it is made from.
-    pub(crate) fn create(path: &str, basis: WriteBasis<'_>, options: &Options) -> Result<Self> {
+    pub(crate) fn create(path: &str, basis: WriteBasis<'_>, session: &Session<'_>) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(WritePath::from(path_of(path)).remote(options.remote_options()?), basis)
+            return NewFile::create(WritePath::from(path_of(path)).remote(session.remote_options()?), basis)
                 .map(|new| Self(new.with_limits(&current_limits())));
         }
         if io::stdout().is_terminal() {
@@ -29,10 +29,10 @@ impl OutputFile {
     }
 
     /// Writes a text as a file that is made from no other, and returns its size.
-    pub(crate) fn write_text(path: &str, text: &str, options: &Options) -> Result<u64> {
-        let mut target = Self::create(path, WriteBasis::Nothing, options)?;
+    pub(crate) fn write_text(path: &str, text: &str, session: &Session<'_>) -> Result<u64> {
+        let mut target = Self::create(path, WriteBasis::Nothing, session)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
-        target.commit(options)
+        target.commit(session)
     }
 
     /// Returns the destination to write to.
@@ -42,17 +42,17 @@ impl OutputFile {
 
     /// Does the same as [`OutputFile::commit`], after checking that the output can be opened; `from` is the file that
     /// it was made of.
-    pub(crate) fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
+    pub(crate) fn commit_checked(mut self, from: Option<&AsdfFile>, session: &Session<'_>) -> Result<u64> {
         if let Some(written) = self.0.reread_source()? {
-            verify_written(written, from, &options.command_limits()?)?;
+            verify_written(written, from, session.limits())?;
         }
-        self.commit(options)
+        self.commit(session)
     }
 
     /// Puts the file into place, prints its warnings, and returns its size.
-    pub(crate) fn commit(self, options: &Options) -> Result<u64> {
+    pub(crate) fn commit(self, session: &Session<'_>) -> Result<u64> {
         let written = self.0.commit()?;
-        options.warn_all(written.warnings);
+        session.warn_all(written.warnings);
         Ok(written.size)
     }
 

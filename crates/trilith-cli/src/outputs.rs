@@ -7,17 +7,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
-pub(crate) use self::name_template::{ClaimedOutputs, OutputTemplate, expand_template, last_part};
+pub(crate) use self::name_template::{ClaimedOutputs, OutputTemplate, expand_template, split_extension};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
 use trilith::file::check_replaced;
 pub(crate) use trilith::file::{FileFormat, check_name, is_stream};
 use trilith::{Error, Result, SuggestedSetting};
 
-use crate::options::Options;
 use crate::output::{Output, eprint_line};
+use crate::session::Session;
 
-impl Options {
+impl Session<'_> {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`
     /// are the inputs that the output is another form of; these may be written over, since the new file is put
     /// into place when it is complete. Also refuses an existing file if the shell may have made it of a pattern, as of
@@ -41,7 +41,7 @@ impl Options {
         match inputs.iter().find(|input| is_one_file(there, &path_of(input))) {
             Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
-            None if self.may_be_pattern(path) => return check_absent([&there.to_path_buf()], self.overwrite),
+            None if self.may_be_pattern(path) => return check_absent([&there.to_path_buf()], self.args.overwrite),
             None => return Ok(()),
         }
         .map_err(|error| error.hint("write to another file"))
@@ -53,12 +53,12 @@ impl Options {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if it is such a file.
     pub(crate) fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
-        if self.overwrite || is_url(path) {
+        if self.args.overwrite || is_url(path) {
             return Ok(());
         }
         // Only its layout tells what a file without a signature holds.
         let is_input = rewritten.iter().any(|input| is_one_file(&path_of(path), &path_of(input)));
-        let is_alike = self.under.is_some() && rewritten.iter().any(|input| has_same_extension(path, input));
+        let is_alike = self.args.under.is_some() && rewritten.iter().any(|input| has_same_extension(path, input));
         if is_alike && !is_input && !is_stream(path) {
             check_absent([&path_of(path).into_owned()], false)?;
         }
@@ -71,7 +71,7 @@ impl Options {
     /// Returns `true` if an output is followed by a file with the same extension on the command line.
     fn may_be_pattern(&self, output: &str) -> bool {
         let is_file = |name: &str| path_of(name).is_file();
-        self.followed_outputs.iter().any(|(name, next)| name == output && has_same_extension(name, next) && is_file(next))
+        self.followed_outputs().iter().any(|(name, next)| name == output && has_same_extension(name, next) && is_file(next))
     }
 }
 
@@ -123,14 +123,14 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if writing fails.
-pub(crate) fn report_written(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
+pub(crate) fn report_written(output: &str, json: &Value, line: &str, session: &Session<'_>) -> Result<()> {
     if output == "-" {
         return Ok(());
     }
-    if options.json {
+    if session.args.json {
         return Output::print_json(json);
     }
-    if !options.quiet {
+    if !session.args.quiet {
         eprint_line(line);
     }
     Ok(())

@@ -15,8 +15,8 @@ use trilith_io::threads::lock;
 #[cfg(feature = "parquet")]
 use crate::columnar_points::{read_arrow_points, read_parquet_points};
 use crate::item_arg::ItemArg;
-use crate::options::Options;
 use crate::output::eprint_line;
+use crate::session::{FileRole, Session};
 
 /// The frame of positions, and the description of the coordinates.
 #[derive(Debug, Args)]
@@ -34,33 +34,33 @@ pub(crate) struct PositionArgs {
 
 impl PositionArgs {
     /// Says on standard error, once, that positions are converted to the frame of the image.
-    pub(crate) fn note_conversion(&self, wcs: &Wcs, options: &Options) {
+    pub(crate) fn note_conversion(&self, wcs: &Wcs, session: &Session<'_>) {
         if let Some(note) = self.sky_frame.conversion_note(wcs)
             && lock(&self.notes).insert(note.clone())
         {
-            print_note(&note, options);
+            print_note(&note, session);
         }
     }
 }
 
 /// Prints a note about positions, unless only errors are to be printed.
-pub(crate) fn print_note(note: &str, options: &Options) {
-    if !options.quiet {
+pub(crate) fn print_note(note: &str, session: &Session<'_>) {
+    if !session.args.quiet {
         eprint_line(&format!("trilith: {note}"));
     }
 }
 
 /// Reads a list of points: CSV, JSON lines, NPY, Parquet, Arrow, or a table of a file that Trilith reads, `FILE#/path` or the first
 /// one.
-pub(crate) fn read_points(list: &str, options: &Options) -> Result<PointTable> {
+pub(crate) fn read_points(list: &str, session: &Session<'_>) -> Result<PointTable> {
     let item = ItemArg::parse(list);
     if item.path.is_some() {
-        return table_points(&options.open_file(&item.file)?, item.path.as_deref()).with_context(|| list);
+        return table_points(&session.open(&item.file, FileRole::Any)?, item.path.as_deref()).with_context(|| list);
     }
-    let limits = options.command_limits()?;
-    let source = options.open_source(list)?;
-    let head = read_vec(&*source, 0, source.len().min(8), &limits)?;
-    let whole = || read_vec(&*source, 0, source.len(), &limits);
+    let limits = session.limits();
+    let source = session.open_source(list)?;
+    let head = read_vec(&*source, 0, source.len().min(8), limits)?;
+    let whole = || read_vec(&*source, 0, source.len(), limits);
     match &head[..] {
         [b'P', b'A', b'R', b'1', ..] => read_parquet_points(whole()?),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => read_arrow_points(whole()?),
@@ -68,8 +68,8 @@ pub(crate) fn read_points(list: &str, options: &Options) -> Result<PointTable> {
         [b'S', b'I', b'M', b'P', b'L', b'E', ..]
         | [b'#', b'A', b'S', b'D', b'F', ..]
         | [0x89, b'H', b'D', b'F', ..]
-        | [0x1f, 0x8b, ..] => table_points(&options.open_file(list)?, None),
-        _ => PointTable::read(source, &limits),
+        | [0x1f, 0x8b, ..] => table_points(&session.open(list, FileRole::Any)?, None),
+        _ => PointTable::read(source, limits),
     }
     .with_context(|| list)
 }

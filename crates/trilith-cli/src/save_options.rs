@@ -9,17 +9,17 @@ use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::{WriteBasis, display_name};
 use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
-use trilith::{Error, Location, Result, TreePath, Value};
+use trilith::{Error, ErrorKind, File, Result, TreePath, Value};
 
-use crate::Outcome;
 use crate::advice::error_with_advice;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::output::{Output, eprint_line, is_negative_result};
 use crate::output_file::OutputFile;
 use crate::outputs::{FileFormat, check_name};
 use crate::progress;
+use crate::session::{FileRole, Session, name_file};
 
 /// Options for saving a changed file.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl SaveArgs {
         change: &mut Change<'_>,
         (name, path): (&str, &str),
         rewrite: BlockRewrite,
-        options: &Options,
+        session: &Session<'_>,
     ) -> Result<()> {
         let source = change.file().sections().source();
         progress::add_expected(source.len());
@@ -71,27 +71,27 @@ impl SaveArgs {
         (how.in_place, how.force_rewrite) = (self.in_place, rewrite == BlockRewrite::Always);
         if let Some(output) = &self.output {
             check_name(output, FileFormat::from_asdf(change.file()), "choose another name, or convert the file")?;
-            options.check_inputs(output, &[name])?;
+            session.check_inputs(output, &[name])?;
             how.output =
-                Some(SaveTarget::Created(OutputFile::create(output, WriteBasis::SameAs(&**source), options)?.into_inner()));
+                Some(SaveTarget::Created(OutputFile::create(output, WriteBasis::SameAs(&**source), session)?.into_inner()));
         }
         let saved = change.save(how)?;
-        if self.in_place && !saved.in_place && !options.quiet {
+        if self.in_place && !saved.in_place && !session.args.quiet {
             eprint_line(&format!(
                 "{}: the whole file was written",
                 saved.rewrite_reason.unwrap_or("it could not be changed in place")
             ));
         }
-        options.warn_all(saved.warnings.clone());
-        self.report_save((name, path), &saved, options)
+        session.warn_all(saved.warnings.clone());
+        self.report_save((name, path), &saved, session)
     }
 
-    fn report_save(&self, (name, path): (&str, &str), saved: &SaveReport, options: &Options) -> Result<()> {
+    fn report_save(&self, (name, path): (&str, &str), saved: &SaveReport, session: &Session<'_>) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
-        if !options.quiet {
+        if !session.args.quiet {
             report_removed(&saved.removed_parts);
         }
-        if options.json && written != "-" {
+        if session.args.json && written != "-" {
             let removed: Vec<String> = saved.removed_parts.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             let mut document = json!({"file": written, "changed": true, "in_place": saved.in_place});
             if !removed.is_empty() {
@@ -106,16 +106,16 @@ impl SaveArgs {
             written,
             path,
             if saved.in_place { "changed in place" } else { "changed, and the whole file written" },
-            options,
+            session,
         );
         Ok(())
     }
 }
 
 /// Prints what an edit changed: on a terminal, or if it was asked for. `path` is that of the item, empty for the whole file.
-pub(crate) fn print_change(written: &str, path: &str, how: &str, options: &Options) {
-    let is_shown = std::io::stderr().is_terminal() && written != "-" && !options.quiet;
-    if is_shown || options.verbose > 0 {
+pub(crate) fn print_change(written: &str, path: &str, how: &str, session: &Session<'_>) {
+    let is_shown = std::io::stderr().is_terminal() && written != "-" && !session.args.quiet;
+    if is_shown || session.args.verbose > 0 {
         let mark = if path.is_empty() { "" } else { "#" };
         eprint_line(&format!("{}{mark}{path}: {how}", display_name(written)));
     }
@@ -135,18 +135,18 @@ pub(crate) struct ArrayArg {
     #[arg(long, value_name = "X.npy", value_parser = strip_mark)]
     from: Option<String>,
     /// Codec of its block (default: that of the array it replaces)
-    #[arg(long, value_name = "CODEC", requires = "from")]
+    #[arg(long, value_name = "CODEC", requires = "from", conflicts_with = "value")]
     codec: Option<String>,
 }
 
 impl ArrayArg {
     /// The array and how to store it; None if none was asked for.
-    pub(crate) fn open_array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+    pub(crate) fn open_array(&self, session: &Session<'_>) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
         let item = ItemArg::parse(from);
         let array = match &item.path {
-            Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
-            None => Array::from_npy(options.open_source(from)?, &options.command_limits()?)?,
+            Some(path) => session.open(&item.file, FileRole::Any)?.item(path)?.as_array()?,
+            None => Array::from_npy(session.open_source(from)?, session.limits())?,
         };
         let how = self.codec.as_deref().map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
         Ok(Some((array, how)))
@@ -191,7 +191,7 @@ impl ValueArg {
             _ => ValueSyntax::Checked,
         };
         let mut value = change.parse_value(path, text, syntax).map_err(|error| match error.advice() {
-            Some(advice) if error.kind() == trilith::ErrorKind::InvalidInput => {
+            Some(advice) if error.kind() == ErrorKind::InvalidInput => {
                 error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
             }
             _ => error,
@@ -207,11 +207,11 @@ impl ValueArg {
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
 pub(crate) fn edit_item(
     argument: &str,
-    options: &Options,
+    session: &Session<'_>,
     save: &SaveArgs,
     make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
 ) -> Result<Outcome> {
-    apply(argument, options, save, |change, path| {
+    apply(argument, session, save, |change, path| {
         let file = change.file();
         change.edit(|edit, _| make(edit, path, file))
     })
@@ -220,29 +220,35 @@ pub(crate) fn edit_item(
 /// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
 pub(crate) fn apply(
     argument: &str,
-    options: &Options,
+    session: &Session<'_>,
     save: &SaveArgs,
     make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
 ) -> Result<Outcome> {
     let item = ItemArg::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
-    let (file, path) = trilith::file::resolve_fits_path(options.open_asdf_for(&item.file, save.output_path(&item.file))?, path)?;
+    let file = session.open(&item.file, FileRole::TreeFor(save.output_path(&item.file)))?.into_asdf()?;
+    let (file, path) = match trilith::file::resolve_fits_path(file, path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return report_refusal(error, &item.file),
+        Err(error) => return Err(error),
+    };
     if file.sections().tree().is_none() {
         return Err(Error::invalid_input("this file has no tree"));
     }
-    let mut change = Change::new(&file);
+    let file = File::from(file);
+    let mut change = file.edit()?;
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
-        if !is_negative_result(&error) {
-            return Err(error);
-        }
-        let text = error_with_advice(&error);
-        // Errors without a place are about the value.
-        let is_about_value = *error.location() == Location::Unknown;
-        let prefix =
-            if is_about_value || text.contains(&item.file) { String::new() } else { format!("{}: ", display_name(&item.file)) };
-        eprint_line(&format!("trilith: {prefix}{text}"));
-        return Ok(Outcome::Negative);
+        return report_refusal(error, &item.file);
     }
-    save.save_change(&mut change, (&item.file, &path.to_string()), BlockRewrite::IfNeeded, options)?;
+    save.save_change(&mut change, (&item.file, &path.to_string()), BlockRewrite::IfNeeded, session)?;
     Ok(Outcome::Success)
+}
+
+/// Prints an error that is the answer No. Any other error is one of the command.
+fn report_refusal(error: Error, file: &str) -> Result<Outcome> {
+    if !is_negative_result(&error) {
+        return Err(error);
+    }
+    eprint_line(&format!("trilith: {}", error_with_advice(&name_file(error, file))));
+    Ok(Outcome::Negative)
 }

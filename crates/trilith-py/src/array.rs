@@ -38,6 +38,14 @@ use crate::scalar::{self, import_value_helper};
 /// >>> a[1, ::2]
 /// array([4, 6])
 ///
+/// Rows of a table are records. The name of a column reads it, and pandas, polars and pyarrow take the table by
+/// Arrow's interface.
+///
+/// >>> rows = numpy.array([(1, 2.5), (2, 3.5)], dtype=[("id", "i4"), ("flux", "f8")])
+/// >>> table = trilith.open(trilith.dumps({"stars": rows}))["stars"]
+/// >>> table.dtype.names, table["flux"].tolist(), table[0].tolist()
+/// (('id', 'flux'), [2.5, 3.5], (1, 2.5))
+///
 /// Operators and methods are numpy's. They read all elements, and skip masked ones.
 ///
 /// >>> a.sum(), (a[0] + 1).tolist(), (a > 8).any()

@@ -1,12 +1,14 @@
 //! `trilith.convert`: a file in another form, as the command's `convert` writes it.
 
+use std::path::Path;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, TargetForm};
 use trilith::file::{FileFormat, check_name, is_read_from};
 
 use crate::detached::detach_interruptible;
-use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::layout;
 use crate::source::{detect_origin, parse_byteorder};
 use crate::write::check_overwrite;
@@ -111,13 +113,14 @@ pub(crate) fn convert(
     how.skip_unreadable = skip_unreadable;
     how.chunks = chunks;
     let given = detect_origin(source)?;
+    let (read, written) = (given.path().map(Path::to_path_buf), target.path().to_path_buf());
+    let file = detach_interruptible(py, || given.open(&opening))?.map_err(|error| raise_at(&error, read.as_deref()))?;
     let done = detach_interruptible(py, || {
-        let file = given.open(&opening)?;
         if !is_read_from(file.source(), target.path()) {
             check_overwrite(target.path(), overwrite)?;
         }
         file.convert(target, &how)
     });
-    let done = done?.or_raise(UsageErrorKind::Argument)?;
+    let done = done?.map_err(|error| raise_at(&error, Some(&written)))?;
     Ok(done.losses.iter().map(ToString::to_string).collect())
 }

@@ -1,5 +1,6 @@
 //! Changing a file: edits of the tree's text, which keep every other byte of it, and arrays with their blocks.
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::io::Cursor;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use trilith::asdf::{WriteOptions, append_rows};
 use trilith::bytes::SourceBacking;
 use trilith::change::{Change, SaveOptions, SaveTarget, target_of};
 use trilith::dudley::{DudleyFile, LayoutOrigin, NewElements, StreamOptions, check_elements, replace_elements};
+use trilith::file::resolve_tree_path;
 use trilith::tree::{Edit, TreePath, Value};
 use trilith::{Error, File, Limits};
 
@@ -53,7 +55,7 @@ pub(crate) fn set_value(
     let mut collector = ValueCollector::new(target, if storage.inline { u64::MAX } else { 0 });
     let value = collector.collect_value(value)?;
     let items = collector.detach()?;
-    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    let path = find_place(&opened, path)?;
     let (value, arrays) = items.extract_arrays(target, value).or_raise(UsageErrorKind::Argument)?;
     // An array replaces another at once, because the old one determines the storage.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
@@ -82,15 +84,22 @@ fn stage_elements(py: Python<'_>, file: &OpenFile, under: &DudleyFile, path: &st
     Ok(())
 }
 
+/// The place of an item in the tree. A FITS card is an attribute of its HDU as well.
+fn find_place(file: &File, path: &str) -> PyResult<TreePath> {
+    let change = file.edit().or_raise(UsageErrorKind::Argument)?;
+    let path = if path.is_empty() || path.starts_with('/') { Cow::Borrowed(path) } else { Cow::Owned(format!("/{path}")) };
+    resolve_tree_path(change.file(), &path).or_raise(UsageErrorKind::Key)
+}
+
 /// Removes a key or an item.
 pub(crate) fn delete_item(py: Python<'_>, file: &OpenFile, path: &str) -> PyResult<()> {
-    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    let path = find_place(&file.file()?, path)?;
     stage_steps(py, file, vec![PendingEdit::Delete(path)])
 }
 
 /// Gives a key another name.
 pub(crate) fn rename_key(py: Python<'_>, file: &OpenFile, path: &str, name: String) -> PyResult<()> {
-    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    let path = find_place(&file.file()?, path)?;
     stage_steps(py, file, vec![PendingEdit::Rename(path, name)])
 }
 

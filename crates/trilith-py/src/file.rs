@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::check::VerifyDepth;
-use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions, append_draft, append_variables};
+use trilith::dudley::{DudleyFile, FileSelection, ParamSetting, StreamOptions, append_draft, append_variables};
 use trilith::layout::{Byteorder, Layout as Parsed};
 use trilith_io::suggest::hex;
 
@@ -26,7 +26,7 @@ use crate::nodes::ItemRef;
 use crate::open_file::{self, OpenFile};
 use crate::remote::{unknown_argument, warn_deprecated};
 use crate::search::Conditions;
-use crate::source::{SourceKind, detect_origin};
+use crate::source::detect_origin;
 use crate::to_value::ValueCollector;
 use crate::{dudley_items, repr, scalar};
 
@@ -237,7 +237,7 @@ impl<'py> OpenArguments<'py> {
         let opening = if required { opening.file_set_layout(template) } else { opening.layout(layout) };
         let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(catalog_only);
         let source = detect_origin(source)?;
-        let path = if let SourceKind::Path(path) = &source { Some(path.clone()) } else { None };
+        let path = source.path().map(Path::to_path_buf);
         let opened = detach_interruptible(py, || source.open(&opening))?;
         let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
         let template = file.as_family().map(|family| family.template().clone());
@@ -299,7 +299,12 @@ fn add_selection(files: &Bound<'_, PyAny>, selection: &mut FileSelection) -> PyR
 /// An open file of any format. It behaves like a dictionary of the items at its root.
 ///
 /// Groups are mappings, lists are sequences, and arrays are `Array`s, in every format. A path such as
-/// `"roman/data"` leads to an item below. `asdf` and `layout` give access to the properties of single formats.
+/// `"roman/data"` leads to an item below, and `"fits/SCI@EXPTIME"` to an attribute of one: FITS cards, attributes of HDF5,
+/// tags of TIFF. `print(f)` shows the items, `list(f)` the names at the root, and `visititems` goes through all of them.
+///
+/// Items of an ASDF file and cards of a FITS file can be set and deleted (`f["meta/seeing"] = 0.7`, `del f["meta/draft"]`).
+/// `update()` writes these changes into the file, and `write_to()` writes them to another one. `asdf` and `layout` give
+/// access to the properties of single formats.
 ///
 /// Examples
 /// --------
@@ -674,9 +679,9 @@ impl File {
     /// Returns
     /// -------
     /// dict
-    ///     `file`, `family`, `generation` and `size` in bytes. For the ASDF family also `header`, `standard`, and the place
-    ///     of the `tree` and of each of the `blocks`. For a file under a layout `dialect`, `byteorder`, and `format` if
-    ///     the layout is derived from the metadata of another format.
+    ///     `file`, `family`, `format` (as the attribute of that name) and `size` in bytes. For the ASDF family also `header`,
+    ///     `standard`, and the place of the `tree` and of each of the `blocks`. For a file under a layout `dialect` and
+    ///     `byteorder`.
     ///
     /// Raises
     /// ------
@@ -687,14 +692,14 @@ impl File {
     /// --------
     /// >>> import numpy, trilith
     /// >>> info = trilith.open(trilith.dumps({"a": numpy.zeros(1000)}, codec="lz4")).info()
-    /// >>> info["generation"], info["blocks"][0]["codec"]
+    /// >>> info["format"], info["blocks"][0]["codec"]
     /// ('asdf-1.x', 'lz4')
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.trilith_file()?;
         let dict = PyDict::new(py);
         dict.set_item("file", file.source().name())?;
         dict.set_item("family", file.family())?;
-        dict.set_item("generation", py.detach(|| file.generation().to_owned()))?;
+        dict.set_item("format", file.format())?;
         dict.set_item("size", file.source().len())?;
         let (tree, blocks) = self.asdf_sections().extend_info(py, &dict)?;
         dict.set_item("tree", tree)?;
@@ -702,9 +707,6 @@ impl File {
         if let Some(file) = file.as_dudley() {
             dict.set_item("dialect", file.layout().dialect().name())?;
             dict.set_item("byteorder", file.byteorder().map(|order| order.name()))?;
-            if let LayoutOrigin::Derived(format) = file.origin() {
-                dict.set_item("format", *format)?;
-            }
         }
         Ok(dict)
     }

@@ -7,6 +7,7 @@ use trilith::asdf::{ElementsOrigin, Ndarray, ShapeDimension};
 use trilith::tree::Node;
 use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
+use trilith_io::error::count_noun;
 use trilith_view::preview::escape_html;
 
 /// Lines of a text, and levels below the top.
@@ -152,7 +153,10 @@ impl ReprRows {
                 return;
             }
             let key = key.map_or_else(|| n.to_string(), |key| truncate_to_line(&key_text(key)));
-            let leaf = display_leaf(&child);
+            let leaf = match child.header().is_card_list(Some(&key)) {
+                true => Some(count_noun(len(&child), "card")),
+                false => display_leaf(&child),
+            };
             let what = || match child.flags().is_history {
                 true => format!("list of {}", len(&child)),
                 false if level >= MAX_LEVELS => format!("{} items", len(&child)),

@@ -25,7 +25,7 @@ fn build_search((keys, values, path, tag, datatype, shape): &Conditions) -> tril
         all = all.tag(tag)?;
     }
     if let Some(datatype) = datatype {
-        all = all.datatype(datatype);
+        all = all.datatype(datatype)?;
     }
     match shape {
         Some(shape) => all.shape(shape),

@@ -1,6 +1,6 @@
 //! Arguments of `trilith.open`: a path, bytes, or a file object.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -29,6 +29,13 @@ impl SourceKind {
             Self::Path(path) => opening.open(path),
             Self::Other(source) => opening.open_source(source, Arc::new(NoReferences)),
         }
+    }
+}
+
+impl SourceKind {
+    /// The path, if the file was named by one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        if let Self::Path(path) = self { Some(path) } else { None }
     }
 }
 

@@ -116,11 +116,11 @@ def test_files_are_checked_summed_and_described(opened):
     sums = f.digest()
     assert sums and all(len(total) == 64 for total in sums.values())
     facts = f.info()
-    assert facts["size"] > 0 and facts["file"] == f.name and facts["generation"] and facts["family"]
+    assert facts["size"] > 0 and facts["file"] == f.name and facts["format"] == f.format and facts["family"]
     assert isinstance(f.attrs, dict) and all(isinstance(a.attrs, dict) for a in arrays(f).values())
     if name == "hdf5":
         assert f.attrs == {"title": "a title"} and f["group"].attrs == {"n": 4} and f["data"].attrs == {"units": "K"}
-        assert f["data"].unit == "K" and facts["format"] and f["group"].search(shape=(4,)).keys() == {"/inner"}
+        assert f["data"].unit == "K" and facts["format"] == "HDF5" and f["group"].search(shape=(4,)).keys() == {"/inner"}
     if name == "fits":
         header, data = f["fits/1"].attrs, f["fits/1/data"].attrs
         assert f.attrs["OBSERVER"] == "H. Leavitt" and header == data and header["EXTNAME"] == "SCI" and header["NAXIS1"] == 4
@@ -165,3 +165,39 @@ def test_rows_by_a_list_of_indices(opened):
         if array.ndim and len(array) > 1:
             rows = [1, 0, -1, 1]
             assert np.array_equal(array[rows], array[...][rows]) and array[rows].flags.writeable
+
+
+def test_fits_cards_are_set_by_attribute_names(tmp_path):
+    # Tier: the card is read back by astropy.
+    module = pytest.importorskip("astropy.io.fits")
+    path = fits(tmp_path)["source"]
+    with trilith.open(path) as f:
+        f["fits/0@OBSERVER"] = "W. Fleming"
+        f["/fits/SCI@EXPTIME"] = 7.5
+        f.set("fits/SCI/header/GAIN", 2)
+        f.update()
+        with pytest.raises(KeyError):
+            f["fits/NOSUCH@EXPTIME"] = 1
+    with module.open(path) as hdus:
+        assert hdus[0].header["OBSERVER"] == "W. Fleming"
+        assert hdus["SCI"].header["EXPTIME"] == 7.5 and hdus["SCI"].header["GAIN"] == 2
+        np.testing.assert_array_equal(hdus["SCI"].data, DATA)
+    with trilith.open(path) as f:
+        del f["fits/SCI@GAIN"]
+        f.update()
+        assert "GAIN" not in f["fits/SCI"].attrs and f["fits/SCI@EXPTIME"] == 7.5
+
+
+def test_attributes_of_trees_are_not_new_keys():
+    with trilith.open(trilith.dumps({"data": DATA})) as f, pytest.raises(NotImplementedError, match="set the key"):
+        f["data@unit"] = "Jy"
+
+
+def test_fits_header_is_one_line_of_text(tmp_path):
+    f = trilith.open(fits(tmp_path)["source"])
+    text = str(f)
+    assert "header: 7 cards" in text and "SIMPLE" not in text, text
+    assert "header: 8 cards" in text or "header: 9 cards" in text or "cards" in text.split("header: 7 cards")[1]
+    assert "data: float32 (3, 4), 48 B" in text
+    html = f._repr_html_()
+    assert "@OBSERVER" in html and html.count("W. Fleming") + html.count("H. Leavitt") == 1

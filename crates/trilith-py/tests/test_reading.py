@@ -610,7 +610,7 @@ def test_info_digest_and_verify(tmp_path):
     trilith.write(path, {"a": image, "m": np.ma.array([1, 2], mask=[0, 1])}, codec="zlib")
     f = trilith.open(path)
     info = f.info()
-    assert info["standard"] == f.asdf.standard == "1.6.0" and info["generation"] == f.format == "asdf-1.x"
+    assert info["standard"] == f.asdf.standard == "1.6.0" and info["format"] == f.format == "asdf-1.x"
     assert info["size"] == path.stat().st_size and [b["codec"] for b in info["blocks"]] == ["zlib"] * 3
     assert info["blocks"][0]["decoded"] == 8000
     sums = f.digest()
@@ -756,7 +756,14 @@ def test_text_without_letters_is_empty():
 
 def test_errors_name_file_once(tmp_path):
     """Errors of the operating system have the attributes of those of Python's `open`. First tier."""
-    for work in (trilith.open, lambda path: trilith.write(path, {"a": 1})):
+    trilith.write(tmp_path / "b.asdf", {"a": 1})
+    works = (
+        trilith.open,
+        lambda path: trilith.write(path, {"a": 1}),
+        lambda path: trilith.convert(path, tmp_path / "c.asdf"),
+        lambda path: trilith.convert(tmp_path / "b.asdf", path),
+    )
+    for work in works:
         missing = tmp_path / "none" / "a.asdf"
         with pytest.raises(FileNotFoundError) as caught:
             work(missing)
@@ -767,6 +774,10 @@ def test_errors_name_file_once(tmp_path):
     with pytest.raises(IsADirectoryError) as caught:
         trilith.open(tmp_path)
     assert caught.value.filename == str(tmp_path)
+    damaged = tmp_path / "damaged.bd"
+    damaged.write_bytes(bytes.fromhex("8d3c42440d0a1a0a4000000000000000"))
+    with pytest.raises(trilith.FormatError, match=r"damaged\.bd: E405: .*truncated"):
+        trilith.open(damaged)
 
 
 def test_open_has_seven_parameters(tmp_path):

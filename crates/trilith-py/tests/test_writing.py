@@ -774,7 +774,7 @@ WAYS_TO_WRITE = {
 @pytest.mark.parametrize("way", WAYS_TO_WRITE)
 @pytest.mark.parametrize("ending", ["asdf", "finf", "bd", "fits"])
 def test_names_in_gz_are_gzip_files(tmp_path, way, ending):
-    """First tier. A name that ends in .gz promises a gzip file (RFC 1952), whoever writes it."""
+    """First tier. A name that ends in .gz promises a gzip file (RFC 1952), also in Python."""
     trilith.write(tmp_path / "in.asdf", {"a": np.arange(5)})
     plain, packed = tmp_path / f"x.{ending}", tmp_path / f"x.{ending}.gz"
     try:

@@ -55,7 +55,7 @@ pub use file_set::FileSet;
 #[doc(hidden)]
 pub use find_files::{FileFinder, FileFinderIter, FoundFile};
 pub(crate) use fits::container_fits;
-pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
+pub use fits::{EmbeddedWriter, resolve_fits_path, resolve_tree_path, write_container};
 #[doc(hidden)]
 pub(crate) use fits::{headers_in_place, surrounding_hdus};
 #[doc(hidden)]

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 
 use regex::Regex;
 
-use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
+use crate::array::{Datatype, numpy_name};
 use crate::error::{Error, Result};
 use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind, number_hdus, surrounding_hdus};
 use crate::yaml::Scalar;
@@ -108,11 +108,22 @@ impl SearchQuery {
         Ok(self)
     }
 
-    /// Requires an array with this datatype, as a tree spells it.
-    #[must_use]
-    pub fn datatype(mut self, name: &str) -> Self {
-        self.datatype = Some(strip_datatype_spaces(name));
-        self
+    /// Requires an array with this datatype, as a tree spells it, or numpy: `float32`, `f4`, `["ascii", 8]`.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a word that is the name of no datatype.
+    pub fn datatype(mut self, name: &str) -> Result<Self> {
+        let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        self.datatype = Some(match (Datatype::from_name(name), numpy_name(name)) {
+            (Some(found), _) | (None, Some((found, _))) => strip_datatype_spaces(&found.to_string()),
+            _ if is_word => {
+                // A type of strings has a length.
+                let known = Datatype::known_names().filter(|known| Datatype::from_name(known).is_some());
+                return Err(Error::unknown("datatype", name, known));
+            }
+            _ => strip_datatype_spaces(name),
+        });
+        Ok(self)
     }
 
     /// Requires an array with this shape. `*` matches any length: `2048,*`.

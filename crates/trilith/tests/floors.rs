@@ -251,6 +251,15 @@ fn files_see_each_other_only_where_they_must() {
     assert_eq!(circles(&closed), [["a/one", "a/three", "a/two"]]);
 }
 
+#[test]
+fn command_files_make_no_circle() {
+    let root = sources_of("trilith-cli");
+    let text = |file: &PathBuf| std::fs::read_to_string(root.join(file)).unwrap();
+    let texts: BTreeMap<Vec<String>, String> = files_under(&root).iter().map(|file| (module(file), text(file))).collect();
+    assert!(texts.len() > 50, "{}", texts.len());
+    assert_eq!(circles(&texts), Vec::<Vec<String>>::new());
+}
+
 /// The files that see each other, directly or through others. A file above another in the folders only hands on what lies
 /// below it.
 fn circles(texts: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
@@ -607,7 +616,7 @@ const CRATES: [&str; 6] = ["trilith", "trilith-io", "trilith-yaml", "trilith-arr
 
 /// The sources of the crate that a file is in.
 fn source_root(file: &Path) -> PathBuf {
-    let sources = CRATES.map(|name| repository().join("crates").join(name).join("src"));
+    let sources = CRATES.map(sources_of);
     sources.iter().find(|root| root.join(file).exists()).unwrap_or(&sources[0]).clone()
 }
 
@@ -619,22 +628,32 @@ fn text_of(file: &Path) -> String {
     std::fs::read_to_string(source_root(file).join(file)).unwrap()
 }
 
+fn sources_of(name: &str) -> PathBuf {
+    repository().join("crates").join(name).join("src")
+}
+
+/// Every Rust file below a folder, as a path from there on.
+fn files_under(root: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path.strip_prefix(root).unwrap().to_path_buf());
+            }
+        }
+    }
+    found
+}
+
 /// Every Rust file of the crates, as a path from the root of its crate on; of the facade alone with `lib.rs`.
 fn files() -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
     for name in CRATES {
-        let root = repository().join("crates").join(name).join("src");
-        let mut folders = vec![root.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|e| e == "rs") {
-                    let file = path.strip_prefix(&root).unwrap().to_path_buf();
-                    assert!(found.insert(file.clone()) || file == Path::new("lib.rs"), "{}: in two crates", file.display());
-                }
-            }
+        for file in files_under(&sources_of(name)) {
+            assert!(found.insert(file.clone()) || file == Path::new("lib.rs"), "{}: in two crates", file.display());
         }
     }
     found.into_iter().collect()

@@ -92,6 +92,13 @@ impl Array {
         }
         .ok_or_else(|| Error::malformed("the shape in the .npy header is not a tuple of lengths"))?;
         let size = opaque.unwrap_or(datatype.item_size());
+        let (declared, stored) =
+            (shape::element_count(&shape)?.saturating_mul(size), source.len().saturating_sub(begin + length));
+        if declared > stored {
+            let message =
+                format!("the file is truncated: its header declares {declared} bytes of elements, and {stored} are there");
+            return Err(Error::malformed(message).at_byte(begin + length));
+        }
         let mut strides = match entry("fortran_order")? {
             PyLiteral::Bool(true) => shape::fortran_strides(&shape, size)?,
             _ => shape::c_strides(&shape, size)?,

@@ -9,10 +9,10 @@ use trilith::bytes::{path_of, retry_if_replaced};
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::{eprint_line, display_size};
 use crate::outputs::report_written;
 
@@ -34,25 +34,25 @@ pub(crate) struct Append {
 
 impl Append {
     /// Adds the rows.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
-        let file = retry_if_replaced(|| options.open_file(&item.file))?;
+        let file = retry_if_replaced(|| session.open(&item.file, FileRole::Any))?;
         if file.as_dudley().is_some() {
-            return self.to_stream(file.into_dudley()?, &item, options);
+            return self.to_stream(file.into_dudley()?, &item, session);
         }
         let file = file.into_asdf()?;
         let [rows] = self.rows.as_slice() else {
             return Err(Error::invalid_input("an ASDF file takes the rows of one array at a time"));
         };
-        let rows = Array::from_npy(options.open_source(rows)?, &options.command_limits()?)?;
+        let rows = Array::from_npy(session.open_source(rows)?, session.limits())?;
         let name = append_rows(&file, item.path(), &rows)?;
         let count = rows.shape().first().copied().unwrap_or(0);
-        report_written(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", count_noun(count, "row")), options)?;
+        report_written(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", count_noun(count, "row")), session)?;
         Ok(Outcome::Success)
     }
 
-    fn to_stream(&self, file: DudleyFile, item: &ItemArg, options: &Options) -> Result<Outcome> {
-        let limits = options.command_limits()?;
+    fn to_stream(&self, file: DudleyFile, item: &ItemArg, session: &Session<'_>) -> Result<Outcome> {
+        let limits = session.limits();
         let mut variables = Vec::new();
         for rows in &self.rows {
             let named = rows.split_once('=').filter(|_| !path_of(rows).exists());
@@ -62,13 +62,13 @@ impl Append {
                 None => return Err(Error::invalid_input(format!("{rows} does not name the variable of its records"))
                     .hint("write several as NAME=ROWS.npy")),
             };
-            let rows = Array::from_npy(options.open_source(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;
+            let rows = Array::from_npy(session.open_source(name)?, limits).map_err(|e| e.context(name.to_owned()))?;
             variables.push((path, rows));
         }
         let outside = match file.origin() {
             LayoutOrigin::Embedded(_) => None,
             LayoutOrigin::Sidecar(name) => Some(name.clone()),
-            LayoutOrigin::Supplied => options.under.clone(),
+            LayoutOrigin::Supplied => session.args.under.clone(),
             LayoutOrigin::Derived(format) => {
                 return Err(Error::unsupported(format!("{format} files are read, but not written"))
                     .hint("convert it first: trilith convert FILE OUT.asdf"));
@@ -77,19 +77,19 @@ impl Append {
         // Closed before it is written: another may have to undo an update first.
         drop(file);
         let mut how = StreamOptions::default();
-        how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-        how.order = options.byteorder();
-        how.params = options.param_settings()?;
-        let written = append_variables(&path_of(&item.file), &variables, &how, &limits)?;
+        how.layout = session.common_layout()?;
+        how.order = session.args.byteorder();
+        how.params = session.args.param_settings()?;
+        let written = append_variables(&path_of(&item.file), &variables, &how, limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
         let line = format!("{}: {} added, {}", item.file, count_noun(count, "record"), display_size(written));
-        report_written(&item.file, &report, &line, options)?;
-        if options.quiet {
+        report_written(&item.file, &report, &line, session)?;
+        if session.args.quiet {
             return Ok(Outcome::Success);
         }
         if let Some(outside) = outside
-            && Signature::read(&*options.open_source(&item.file)?)?.is_some_and(|signature| signature.layout_offset.is_some())
+            && Signature::read(&*session.open_source(&item.file)?)?.is_some_and(|signature| signature.layout_offset.is_some())
         {
             eprint_line(&format!("{} now has its layout at its end; {outside} still describes the old content", item.file));
         }

@@ -9,10 +9,10 @@ use trilith::layout::{LayoutEntry, StreamEntryKind};
 use trilith::{File, Result};
 
 use super::info::asdf::{block_json, block_table};
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{InputFiles, FileJob};
 use crate::json::datatype_text;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 
 /// List the blocks of a file, or the items of a Dudley stream
@@ -24,9 +24,9 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Prints the list.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, |job| {
-            let file = job.open_file()?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        self.files.run(session, |job| {
+            let file = job.open(FileRole::Any)?;
             print_file_blocks(job, &file)
         })
     }
@@ -34,7 +34,7 @@ impl Blocks {
 
 /// Prints the stored pieces of a file.
 pub(super) fn print_file_blocks(job: &mut FileJob<'_>, file: &File) -> Result<Outcome> {
-    if !job.options.json {
+    if !job.session.args.json {
         job.print_heading()?;
     }
     match (file.as_asdf(), file.as_dudley()) {
@@ -48,7 +48,7 @@ pub(super) fn print_file_blocks(job: &mut FileJob<'_>, file: &File) -> Result<Ou
 
 fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {
     let blocks = file.sections().blocks()?;
-    if !job.options.json {
+    if !job.session.args.json {
         return block_table(file, &blocks, usize::MAX).print(&mut job.out);
     }
     let base = file.container().map_or(0, |container| container.offset);
@@ -62,7 +62,7 @@ fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
     let file = listed.as_ref().unwrap_or(file);
     let items = file.locate_items()?;
     let place = |entry: &LayoutEntry| file.offset_of(entry);
-    if job.options.json {
+    if job.session.args.json {
         let mut list = Vec::new();
         for entry in items.entries() {
             let entry = entry?;
@@ -100,7 +100,7 @@ fn print_arrays(job: &mut FileJob<'_>, file: &File) -> Result<()> {
         }));
         table.push_row(vec![optional_number(found.offset), optional_number(found.nbytes), kind, format!("{:?}", found.shape), path]);
     }
-    if job.options.json { job.out.write_json(&json!({"file": job.name, "items": list})) } else { table.print(&mut job.out) }
+    if job.session.args.json { job.out.write_json(&json!({"file": job.name, "items": list})) } else { table.print(&mut job.out) }
 }
 
 fn optional_number(n: Option<u64>) -> String {

@@ -7,12 +7,12 @@ use trilith::check::StandardDocument;
 
 use super::validate::{self, VerdictSubject};
 use super::verify;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::advice::error_with_advice;
 use crate::conform;
 use crate::inputs::{FileJob, InputFiles};
 use crate::json::error_problem;
-use crate::options::Options;
+use crate::session::Session;
 use crate::style::StyleRole;
 
 /// Check files completely: structure, checksums, and the schemas of their tags
@@ -36,10 +36,10 @@ pub(crate) struct Check {
 
 impl Check {
     /// Prints what is wrong.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let document = self.spec.as_deref().map(StandardDocument::from_name).transpose()?;
-        let validators = self.rules.validators(options)?;
-        self.files.run(options, |job| self.check_file(job, &validators, document))
+        let validators = self.rules.validators(session)?;
+        self.files.run(session, |job| self.check_file(job, &validators, document))
     }
 
     fn check_file(
@@ -62,7 +62,7 @@ impl Check {
         };
         // A file that cannot be opened has no tree, and its problem is printed already.
         let is_malformed = !verified.is_open && verified.outcome == Outcome::Negative;
-        let validated = match verified.is_open || is_malformed && job.options.json {
+        let validated = match verified.is_open || is_malformed && job.session.args.json {
             true => match validators.examine(job, VerdictSubject::Part) {
                 Ok(part) => Some(part),
                 Err(error) if is_undecided(&error) => None,
@@ -78,7 +78,7 @@ impl Check {
         // A problem that one check found counts, even if another check could not be made.
         let is_wrong = outcomes.iter().flatten().any(|outcome| *outcome == Outcome::Negative);
         let outcome = if is_wrong { Outcome::Negative } else { outcomes.into_iter().flatten().max().unwrap_or(Outcome::Success) };
-        if job.options.json {
+        if job.session.args.json {
             let ok = match outcome {
                 Outcome::Success => Some(true),
                 Outcome::Negative => Some(false),

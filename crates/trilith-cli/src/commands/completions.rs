@@ -5,9 +5,9 @@ use clap_complete::Shell;
 use serde_json::json;
 use trilith::Result;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::help;
-use crate::options::Options;
+use crate::session::Session;
 
 /// Print completions for a shell
 ///
@@ -22,7 +22,7 @@ pub(crate) struct Completions {
 
 impl Completions {
     /// Prints them.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let script = match self.shell {
             Shell::Bash => include_str!("completions/trilith.bash").to_owned(),
             Shell::Zsh => include_str!("completions/trilith.zsh").to_owned(),
@@ -34,7 +34,7 @@ impl Completions {
                 String::from_utf8_lossy(&script).into_owned()
             }
         };
-        options.print_json_or_text(|| json!({ "text": script }), |out| out.write_raw_text(&script))?;
+        session.print_json_or_text(|| json!({ "text": script }), |out| out.write_raw_text(&script))?;
         Ok(Outcome::Success)
     }
 }

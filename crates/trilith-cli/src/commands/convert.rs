@@ -11,10 +11,10 @@ use trilith_io::error::count_noun;
 use trilith::file::{FileSet, open_fits_file};
 use trilith::{Error, ErrorKind, File, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{ConversionFiles, FileJob};
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::{eprint_line, display_size};
 use crate::outputs::{FileFormat, check_name, make_folder, report_written};
 use crate::output_file::OutputFile;
@@ -108,13 +108,13 @@ fn has_raw_extension(name: &str) -> bool {
 
 impl Convert {
     /// Writes the files.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, |job, output| self.convert_input(job, output, options))
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        self.files.run(session, |job, output| self.convert_input(job, output, session))
     }
 
-    fn convert_input(&self, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
+    fn convert_input(&self, job: &mut FileJob<'_>, output: &str, session: &Session<'_>) -> Result<Outcome> {
         if let Some(base) = &self.embed {
-            return self.embed_in_fits(base, job, output, options);
+            return self.embed_in_fits(base, job, output, session);
         }
         // A file that is written over keeps its name.
         if self.to.is_none() && has_raw_extension(output) && !is_one_file(&path_of(&job.name), &path_of(output)) {
@@ -124,16 +124,16 @@ impl Convert {
                     job.name
                 )));
         }
-        let file = job.open_file()?;
+        let file = job.open(FileRole::Any)?;
         if let Some(set) = file.as_family().filter(|_| output.ends_with('/')) {
-            return self.convert_each_file(set, &job.name, output, options);
+            return self.convert_each_file(set, &job.name, output, session);
         }
-        let done = self.convert_file(file, &job.name, output, options)?;
+        let done = self.convert_file(file, &job.name, output, session)?;
         report(job, output, done)
     }
 
     /// Writes each file of a set into the folder that is the output, under its name with the extension of ASDF.
-    fn convert_each_file(&self, set: &FileSet, input: &str, output: &str, options: &Options) -> Result<Outcome> {
+    fn convert_each_file(&self, set: &FileSet, input: &str, output: &str, session: &Session<'_>) -> Result<Outcome> {
         if trilith::bytes::is_url(input) || trilith::bytes::is_url(output) {
             return Err(Error::unsupported("the files of a set on a server are not converted one by one")
                 .hint("convert the set to one file"));
@@ -151,9 +151,9 @@ impl Convert {
                 make_folder(above)?;
             }
             let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
-            let done = options.open_file_set_member(&input, set, row).and_then(|file| self.convert_file(file, &input, &output, options));
+            let done = session.open(&input, FileRole::Member { set, row }).and_then(|file| self.convert_file(file, &input, &output, session));
             let done = done.and_then(|done| match done {
-                Some((json, line)) => report_written(&output, &json, &line, options).map(|()| Outcome::Success),
+                Some((json, line)) => report_written(&output, &json, &line, session).map(|()| Outcome::Success),
                 None => Ok(Outcome::Negative),
             });
             // A file that is missing or damaged does not stop the others.
@@ -170,24 +170,24 @@ impl Convert {
     }
 
     /// Returns the report on the new file, or None if it was refused.
-    fn convert_file(&self, file: File, input: &str, output: &str, options: &Options) -> Result<Option<WrittenReport>> {
-        let mut how = self.to_convert_options(output, options)?;
+    fn convert_file(&self, file: File, input: &str, output: &str, session: &Session<'_>) -> Result<Option<WrittenReport>> {
+        let mut how = self.to_convert_options(output, session)?;
         how.write_options.keep_unused = is_one_file(&path_of(input), &path_of(output));
-        let file = options.for_output(file, &BaseUri::of_file(output))?;
+        let file = session.for_output(file, &BaseUri::of_file(output))?;
         if let Some(set) = file.as_family().filter(|_| path_of(output).exists()) {
-            options.add_inputs_beside(input, set.catalog().files());
+            session.add_inputs_beside(input, set.catalog().files());
         }
-        let mut target = self.create_target(FileFormat::from(&how.to), WriteBasis::SameAs(&**file.source()), (input, output), options)?;
+        let mut target = self.create_target(FileFormat::from(&how.to), WriteBasis::SameAs(&**file.source()), (input, output), session)?;
         let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
         if done.written {
-            commit(target, &done, file.as_asdf(), (input, output), options).map(Some)
+            commit(target, &done, file.as_asdf(), (input, output), session).map(Some)
         } else {
-            report_refused(input, output, &done.losses, options).map(|_| None)
+            report_refused(input, output, &done.losses, session).map(|_| None)
         }
     }
 
     /// Returns the options of the conversion.
-    fn to_convert_options(&self, output: &str, options: &Options) -> Result<ConvertOptions> {
+    fn to_convert_options(&self, output: &str, session: &Session<'_>) -> Result<ConvertOptions> {
         let mut how = ConvertOptions::default();
         how.to = match (&self.to, TargetForm::of_name(output)) {
             (Some(_), TargetForm::Fits) => {
@@ -202,7 +202,7 @@ impl Convert {
         }
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is not a fault of a file.
-            let steps = asdf::parse_chain(text, &options.command_limits()?).map_err(|error| match error.kind() {
+            let steps = asdf::parse_chain(text, session.limits()).map_err(|error| match error.kind() {
                 ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,
             })?;
@@ -214,7 +214,7 @@ impl Convert {
             how.coordinates = CoordinateHeader::None;
         }
         how.chunks.clone_from(&self.chunks);
-        how.byteorder = options.byteorder();
+        how.byteorder = session.args.byteorder();
         how.write_options.align = self.align;
         how.write_options.checksums = !self.no_checksums;
         how.write_options.as_documented = self.as_documented;
@@ -222,18 +222,18 @@ impl Convert {
     }
 
     /// Converts to the ASDF file in another FITS file.
-    fn embed_in_fits(&self, base: &str, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
-        let base = open_fits_file(options.open_source(base)?, &options.command_limits()?)?;
+    fn embed_in_fits(&self, base: &str, job: &mut FileJob<'_>, output: &str, session: &Session<'_>) -> Result<Outcome> {
+        let base = open_fits_file(session.open_source(base)?, session.limits())?;
         let input = job.name.clone();
-        let file = job.open_asdf_for(output)?;
-        let mut target = self.create_target(FileFormat::Fits, WriteBasis::SameAs(&**base.source()), (&input, output), options)?;
+        let file = job.open(FileRole::TreeFor(output))?.into_asdf()?;
+        let mut target = self.create_target(FileFormat::Fits, WriteBasis::SameAs(&**base.source()), (&input, output), session)?;
         let mut done = ConvertReport::default();
         done.losses = convert::embed(&file, &base, &mut target.writer())?;
         if self.loss.is_refused(&done.losses) {
-            return report_refused(&input, output, &done.losses, options);
+            return report_refused(&input, output, &done.losses, session);
         }
         done.notes.extend(file.sections().omission_note()?);
-        let done = commit(target, &done, Some(&file), (&input, output), options)?;
+        let done = commit(target, &done, Some(&file), (&input, output), session)?;
         report(job, output, Some(done))
     }
 
@@ -243,15 +243,15 @@ impl Convert {
         form: FileFormat,
         basis: WriteBasis<'_>,
         (input, output): (&str, &str),
-        options: &Options,
+        session: &Session<'_>,
     ) -> Result<OutputFile> {
         if self.to.is_none() {
             check_name(output, form, "select the format with --to, or change the extension")?;
         }
         let base = self.embed.as_deref().unwrap_or(input);
-        options.check_inputs(output, &[input, base])?;
-        options.check_replaced(output, &[input, base])?;
-        OutputFile::create(output, basis, options)
+        session.check_inputs(output, &[input, base])?;
+        session.check_replaced(output, &[input, base])?;
+        OutputFile::create(output, basis, session)
     }
 }
 
@@ -271,13 +271,13 @@ fn commit(
     done: &ConvertReport,
     from: Option<&AsdfFile>,
     (input, output): (&str, &str),
-    options: &Options,
+    session: &Session<'_>,
 ) -> Result<WrittenReport> {
     // A copy can be read if what was copied can.
-    let written = if done.is_copy { target.commit(options)? } else { target.commit_checked(from, options)? };
+    let written = if done.is_copy { target.commit(session)? } else { target.commit_checked(from, session)? };
     report_losses(input, &done.losses);
     for text in &done.notes {
-        options.warn(text);
+        session.warn(text);
     }
     let losses = losses_json(&done.losses);
     let whole = format!("{output}: {}", display_size(written));

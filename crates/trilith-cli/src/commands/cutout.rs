@@ -10,10 +10,10 @@ use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, File, Result};
 use trilith_view::ImageOrigin;
 use trilith_view::preview::{Preview, PreviewOptions};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::position_args::{PositionArgs, read_points};
 use crate::outputs::{FileFormat, OutputTemplate};
 use crate::output_file::OutputFile;
@@ -85,25 +85,25 @@ enum HeaderKind {
 
 impl Cutout {
     /// Writes the cutouts.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let positions = self.read_positions(options)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let positions = self.read_positions(session)?;
         if positions.len() > 1 && !self.output.contains("{n}") {
             return Err(Error::invalid_input(format!("several cutouts cannot all be written to {}", self.output))
                 .hint("put {n} into the name, which is the number of the position"));
         }
         let size: BoxSize = self.size.parse()?;
         let outputs = OutputTemplate::new(Some(&self.output)).with_recursive_search().with_count(positions.len());
-        run_each(&all_arguments(self.file.as_ref(), &self.more), Arguments::Items, &self.list_args, outputs, options, |job| {
-            let file = job.open_file()?;
+        run_each(&all_arguments(self.file.as_ref(), &self.more), Arguments::Items, &self.list_args, outputs, session, |job| {
+            let file = job.open(FileRole::Any)?;
             let path = job.path.clone().unwrap_or_default();
-            job.options.check_inputs(&outputs.nth_name(0, &job.name, &path).unwrap_or_default(), &[])?;
+            job.session.check_inputs(&outputs.nth_name(0, &job.name, &path).unwrap_or_default(), &[])?;
             let is_missing = |at: &[f64; 2]| at.iter().any(|value| value.is_nan());
             // A file of which nothing is cut out needs no image.
             let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image_by_key(&path, self.frames.wcs_key)?) };
             if let Some(image) = &image {
-                self.frames.note_conversion(&image.coordinates().wcs, job.options);
+                self.frames.note_conversion(&image.coordinates().wcs, job.session);
             }
-            let (name, options) = (job.name.clone(), job.options);
+            let (name, session) = (job.name.clone(), job.session);
             let cut = |(number, at): (usize, &[f64; 2])| {
                 let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
                     let list = self.points.as_deref().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Cutout {
                 match image.cutout(*at, size, self.to_cutout_options())? {
                     Some(found) => {
                         let output = outputs.nth_name(number, &name, found.path());
-                        self.write_cutout(&file, &found, *at, output.as_deref().unwrap_or("-"), options)
+                        self.write_cutout(&file, &found, *at, output.as_deref().unwrap_or("-"), session)
                     }
                     None => self.no_overlap(image, *at, size, &name),
                 }
@@ -142,11 +142,11 @@ impl Cutout {
         options
     }
 
-    fn read_positions(&self, options: &Options) -> Result<Vec<[f64; 2]>> {
+    fn read_positions(&self, session: &Session<'_>) -> Result<Vec<[f64; 2]>> {
         match (&self.sky, &self.points) {
             (Some(text), _) => Ok(vec![position(text)?]),
             (None, Some(list)) => {
-                let [lon, lat] = read_points(list, options)?.positions()?;
+                let [lon, lat] = read_points(list, session)?.positions()?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
             (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),
@@ -165,7 +165,7 @@ impl Cutout {
         Ok(CutoutOutcome::failed(outcome, format!("trilith: {name}: no cutout at {lon},{lat}: {why}")))
     }
 
-    fn write_cutout(&self, file: &File, found: &trilith::PixelCutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<CutoutOutcome> {
+    fn write_cutout(&self, file: &File, found: &trilith::PixelCutout<'_>, at: [f64; 2], output: &str, session: &Session<'_>) -> Result<CutoutOutcome> {
         let form = match FileFormat::from_extension(output) {
             Some(form) => form,
             None if output == "-" => FileFormat::Asdf,
@@ -174,8 +174,8 @@ impl Cutout {
                     .hint("give a name that ends in .asdf, .fits, .npy or .png"));
             }
         };
-        options.check_inputs(output, &[])?;
-        let mut target = OutputFile::create(output, WriteBasis::Nothing, options)?;
+        session.check_inputs(output, &[])?;
+        let mut target = OutputFile::create(output, WriteBasis::Nothing, session)?;
         let notes = if form == FileFormat::Png {
             let mut how = PreviewOptions::default();
             how.is_lower = self.origin.is_lower(file.item(found.path()).ok().as_ref());
@@ -190,9 +190,9 @@ impl Cutout {
             found.write(form, &how, target.writer())?
         };
         let written = if matches!(form, FileFormat::Asdf | FileFormat::Fits) {
-            target.commit_checked(None, options)?
+            target.commit_checked(None, session)?
         } else {
-            target.commit(options)?
+            target.commit(session)?
         };
         let (start, length) = (&found.pixels().start, &found.pixels().length);
         let json = json!({

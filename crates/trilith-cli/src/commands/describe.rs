@@ -7,10 +7,10 @@ use trilith::check::{SchemaDescription, Validator, kind_of};
 use trilith::tree::TreePath;
 
 use super::schema::SchemaSources;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::eprint_line;
 
 /// Show the descriptions of a node in its schemas: title, description, rules
@@ -25,23 +25,23 @@ pub(crate) struct Describe {
 
 impl Describe {
     /// Prints it.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
-        let limits = options.command_limits()?;
-        let file = options.open_asdf(&item.file)?;
+        let limits = session.limits();
+        let file = session.open(&item.file, FileRole::Tree)?.into_asdf()?;
         let path = TreePath::parse(item.path())?;
         let Some(node) = file.tree().find(&path) else {
             eprint_line(&format!("trilith: {} has no {}", item.file, item.path()));
             return Ok(Outcome::Negative);
         };
-        let mut validator = Validator::new(self.sources.load_schemas(&limits)?).with_limits(limits);
+        let mut validator = Validator::new(self.sources.load_schemas(limits)?).with_limits(limits.clone());
         let found = validator.describe(file.tree(), &path, file.standard().as_deref())?;
         let one = |d: &SchemaDescription| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.requirement});
         let document = || {
             let list: Vec<_> = found.iter().map(one).collect();
             json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list})
         };
-        options.print_json_or_text(document, |out| {
+        session.print_json_or_text(document, |out| {
             out.write_line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
             for description in &found {
                 if !description.title.is_empty() {

@@ -7,9 +7,9 @@ use trilith::bytes::read_vec;
 use trilith::check::{DiffOptions, ItemDifference, DifferenceKind, diff_items};
 use trilith::file::{AddressPattern, FileKind};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::{FileRole, Session, name_file};
 use crate::output::{Output, escape_controls};
 
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
@@ -45,21 +45,26 @@ pub(crate) struct Diff {
 
 impl Diff {
     /// Prints the differences.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|pattern| AddressPattern::parse(pattern)).collect::<Result<_>>()?;
-        let (under_a, under_b) = self.select_layouts(options)?;
+        let (under_a, under_b) = self.select_layouts(session)?;
         let (item_a, item_b) = (ItemArg::parse(&self.a), ItemArg::parse(&self.b));
-        let (a, b) = (options.open_with_layout(&item_a.file, under_a)?, options.open_with_layout(&item_b.file, under_b)?);
+        let a = session.open(&item_a.file, FileRole::Under(under_a)).map_err(|error| name_file(error, &item_a.file))?;
+        let b = session.open(&item_b.file, FileRole::Under(under_b)).map_err(|error| name_file(error, &item_b.file))?;
         let found = match (item_a.path(), item_b.path()) {
             ("", "") => a.diff(&b, &how)?,
-            (path_a, path_b) => diff_items(&a.item(path_a)?, &b.item(path_b)?, path_a, &how)?,
+            (path_a, path_b) => {
+                let one = a.item(path_a).map_err(|error| name_file(error, &item_a.file))?;
+                let other = b.item(path_b).map_err(|error| name_file(error, &item_b.file))?;
+                diff_items(&one, &other, path_a, &how)?
+            }
         };
         for pattern in how.ignore.iter().filter(|pattern| !pattern.has_matched()) {
-            options.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));
+            session.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));
         }
-        options.print_json_or_text(
+        session.print_json_or_text(
             || json!({"same": found.is_empty(), "differences": found.iter().map(difference_json).collect::<Vec<_>>()}),
             |out| found.iter().try_for_each(|difference| print_difference(out, difference)),
         )?;
@@ -73,8 +78,8 @@ impl Diff {
 
 impl Diff {
     /// The layout of each side.
-    fn select_layouts<'o>(&'o self, options: &'o Options) -> Result<(Option<&'o str>, Option<&'o str>)> {
-        let both = options.under.as_deref();
+    fn select_layouts<'o>(&'o self, session: &'o Session<'o>) -> Result<(Option<&'o str>, Option<&'o str>)> {
+        let both = session.args.under.as_deref();
         let (mut a, mut b) = (self.layout_a.as_deref().or(both), self.layout_b.as_deref().or(both));
         if both.is_some() {
             // --layout applies to both files, but an ASDF file next to another file is compared as ASDF.
@@ -84,8 +89,8 @@ impl Diff {
                 if path == "-" {
                     return Ok(false);
                 }
-                let source = options.open_source(path)?;
-                let start = read_vec(&*source, 0, source.len().min(80), &options.command_limits()?)?;
+                let source = session.open_source(path)?;
+                let start = read_vec(&*source, 0, source.len().min(80), session.limits())?;
                 Ok(FileKind::detect(&start) == Some(FileKind::Asdf))
             };
             match (is_asdf(&self.a)?, is_asdf(&self.b)?) {

@@ -7,10 +7,10 @@ use trilith::check::Digest as Sums;
 use trilith_io::suggest::hex;
 use trilith::{ErrorKind, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::datatype_json;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::advice::error_with_advice;
 
@@ -29,15 +29,15 @@ pub(crate) struct Digest {
 
 impl Digest {
     /// Prints the digests.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, options, digest_file)
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, session, digest_file)
     }
 }
 
 fn digest_file(job: &mut FileJob<'_>) -> Result<Outcome> {
-    let is_json = job.options.json;
+    let is_json = job.session.args.json;
     let path = job.path.clone().filter(|path| !path.is_empty());
-    let opened = job.open_file().and_then(|file| match &path {
+    let opened = job.open(FileRole::Any).and_then(|file| match &path {
         None => Ok((Some(file.digest()?), file)),
         Some(path) => Ok((job.report_missing(file.digest_at(path))?, file)),
     });

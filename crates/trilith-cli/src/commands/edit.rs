@@ -9,15 +9,14 @@ use clap::Args;
 use serde_json::json;
 use trilith::asdf::AsdfFile;
 use trilith::bytes::{private_file, read_text};
-use trilith::Change;
 use trilith::check::Validator;
 use trilith::tree::{TextOrigin, Tree};
-use trilith::{Diagnostic, Error, Result, Severity};
+use trilith::{Diagnostic, Error, File, Result, Severity};
 
 use super::schema::SchemaSources;
 use super::update::without_header;
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 use crate::output::{escape_controls, eprint_line};
 use crate::outputs::report_written;
 use crate::save_options::{BlockRewrite, SaveArgs};
@@ -47,8 +46,9 @@ enum Choice {
 
 impl Edit {
     /// Lets a person change the tree.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf_for(&self.file, self.save.output_path(&self.file))?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let opened = session.open(&self.file, FileRole::TreeFor(self.save.output_path(&self.file)))?;
+        let file = opened.edit()?.file();
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
         let fail = |e| Error::io("writing the draft", e);
         let (mut new, draft) = private_file("edit", ".yaml").map_err(fail)?;
@@ -58,15 +58,15 @@ impl Edit {
             if let Err(error) = launch_editor(&editor, &draft) {
                 break Err(error);
             }
-            let (tree, may_be_saved) = match self.parse_draft(&file, &draft) {
+            let (tree, may_be_saved) = match self.parse_draft(&opened, &draft) {
                 Ok(tree) if tree.text() == file.tree().text() => {
                     let unchanged = json!({"file": self.file, "changed": false});
-                    break report_written(&self.file, &unchanged, "nothing was changed", options).map(|()| Outcome::Success);
+                    break report_written(&self.file, &unchanged, "nothing was changed", session).map(|()| Outcome::Success);
                 }
                 Ok(tree) => {
-                    let problems = self.new_problems(&file, &tree)?;
+                    let problems = self.new_problems(file, &tree)?;
                     if problems.is_empty() {
-                        break self.save_tree(&file, tree, options);
+                        break self.save_tree(&opened, tree, session);
                     }
                     problems.iter().for_each(print_problem);
                     (Some(tree), true)
@@ -80,7 +80,7 @@ impl Edit {
                 Choice::EditAgain => {}
                 Choice::Save => {
                     if let Some(tree) = tree {
-                        break self.save_tree(&file, tree, options);
+                        break self.save_tree(&opened, tree, session);
                     }
                 }
                 Choice::Abort => {
@@ -94,18 +94,20 @@ impl Edit {
     }
 
     /// Saves the file with another tree.
-    fn save_tree(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
-        let mut change = Change::new(file);
+    fn save_tree(&self, file: &File, tree: Tree, session: &Session<'_>) -> Result<Outcome> {
+        let mut change = file.edit()?;
         change.replace_tree(tree)?;
-        self.save.save_change(&mut change, (&self.file, ""), BlockRewrite::IfNeeded, options).map(|()| Outcome::Success)
+        self.save.save_change(&mut change, (&self.file, ""), BlockRewrite::IfNeeded, session).map(|()| Outcome::Success)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.
-    fn parse_draft(&self, file: &AsdfFile, draft: &Path) -> Result<Tree> {
-        let bytes = read_text(draft, file.limits().text)?;
+    fn parse_draft(&self, file: &File, draft: &Path) -> Result<Tree> {
+        let mut change = file.edit()?;
+        let limits = change.file().limits();
+        let bytes = read_text(draft, limits.text)?;
         let text = String::from_utf8(bytes).map_err(|_| Error::malformed("the draft is not UTF-8"))?;
-        let tree = Tree::parse_at(without_header(&text), TextOrigin::default(), file.limits())?;
-        Change::new(file).replace_tree(tree.clone())?;
+        let tree = Tree::parse_at(without_header(&text), TextOrigin::default(), limits)?;
+        change.replace_tree(tree.clone())?;
         Ok(tree)
     }
 

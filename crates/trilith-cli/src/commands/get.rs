@@ -18,9 +18,9 @@ use trilith::wcs::{self, BoxSize};
 use trilith::{Error, File, Result};
 
 use self::format::Format;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{self, ArgumentKind, FileJob, ArraySelection};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::{escape_controls, is_negative_result, eprint_line, display_size};
 use crate::outputs::{OutputTemplate, check_name};
 use crate::position_args::PositionArgs;
@@ -84,7 +84,7 @@ fn cell_value(cell: TableCell) -> AttributeValue {
 
 impl Get {
     /// Prints or saves the item.
-    pub(crate) fn run(mut self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(mut self, session: &Session<'_>) -> Result<Outcome> {
         if let Some(count) = self.first {
             self.parts.take_first(count);
         }
@@ -94,18 +94,18 @@ impl Get {
                 return Err(Error::invalid_input("with --catalog there is one path of an item"));
             };
             let item = format!("-#{}", item.trim_start_matches('#'));
-            return inputs::run(&[item], ArgumentKind::Items, &self.parts.many, options, |job| {
-                self.get_from_file(job, self.open_family(catalog, options)?)
+            return inputs::run(&[item], ArgumentKind::Items, &self.parts.many, session, |job| {
+                self.get_from_file(job, self.open_family(catalog, session)?)
             });
         }
         let is_printed = self.outputs().output_path().is_none() && !self.explain;
-        if self.parts.is_several() && is_printed && !matches!(self.select_format(options), Format::Text | Format::Json) {
+        if self.parts.is_several() && is_printed && !matches!(self.select_format(session), Format::Text | Format::Json) {
             return Err(
                 Error::invalid_input("of several files only text and JSON can be printed").hint("give -o a name with {stem} in it")
             );
         }
-        self.parts.run(self.outputs(), options, |job| {
-            let file = job.open_file()?;
+        self.parts.run(self.outputs(), session, |job| {
+            let file = job.open(FileRole::Any)?;
             self.get_from_file(job, file)
         })
     }
@@ -126,7 +126,7 @@ impl Get {
         if let (Some(family), Some(output)) = (file.as_family(), self.outputs().output_path())
             && path_of(output).exists()
         {
-            job.options.add_inputs_beside(self.catalog.as_deref().unwrap_or(&job.name), family.catalog().files());
+            job.session.add_inputs_beside(self.catalog.as_deref().unwrap_or(&job.name), family.catalog().files());
         }
         let target = file.resolve_address(job.item_path());
         let Some(target) = job.report_missing(target)? else { return Ok(Outcome::Negative) };
@@ -145,7 +145,7 @@ impl Get {
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
         let (item, field) = self.parts.column_of(item)?;
-        let array = self.as_array(&item, job.options)?;
+        let array = self.as_array(&item, job.session)?;
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
             job.warn_all(OmittedFile::warnings(job.item_path(), &omitted));
@@ -167,15 +167,14 @@ impl Get {
     }
 
     /// The files that a catalog lists.
-    fn open_family(&self, catalog: &str, options: &Options) -> Result<File> {
-        let limits = options.command_limits()?;
-        let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-        options.open_family(catalog, layout, self.raw)
+    fn open_family(&self, catalog: &str, session: &Session<'_>) -> Result<File> {
+        let layout = session.common_layout()?;
+        session.open(catalog, FileRole::FileSet { layout, is_raw: self.raw })
     }
 
     /// The item as an array, if it is one or is asked for as one.
-    fn as_array(&self, item: &Item<'_>, options: &Options) -> Result<Option<Array>> {
-        let format = self.select_format(options);
+    fn as_array(&self, item: &Item<'_>, session: &Session<'_>) -> Result<Option<Array>> {
+        let format = self.select_format(session);
         // Raw bytes are those of the file; any other form has its own words for text and numbers.
         let is_text = format != Format::Raw;
         match item.array() {
@@ -201,7 +200,7 @@ impl Get {
     /// The part of an array of strings of variable length: as it is for text, where each costs what it holds, and as other
     /// programs have strings for the other formats.
     fn print_unpadded_strings(&self, item: &Item<'_>, part: Array, job: &FileJob<'_>) -> Result<Array> {
-        let format = self.select_format(job.options);
+        let format = self.select_format(job.session);
         match part.much_padded()? {
             Some(_) if self.explain || !format.is_binary() => return Ok(part),
             Some(held) => {
@@ -209,7 +208,7 @@ impl Get {
                 let times = if format == Format::Npy { 4 } else { 1 };
                 let (label, form, padded) = (job.label(), format.output_format().name(), display_size(part.nbytes().saturating_mul(times)));
                 let advice = "CSV and JSON keep the length of each";
-                job.options.warn(&format!(
+                job.session.warn(&format!(
                     "{label}: strings of {} take {padded} in {form}, which pads each to the longest; {advice}",
                     display_size(held)
                 ));
@@ -227,8 +226,8 @@ impl Get {
             let message = format!("cannot find position {position}: {} has no coordinates", job.label());
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")
         })?;
-        job.options.warn_all(found.wcs.left_out().to_vec());
-        self.frames.note_conversion(&found.wcs, job.options);
+        job.session.warn_all(found.wcs.left_out().to_vec());
+        self.frames.note_conversion(&found.wcs, job.session);
         let pixels = found.pixel_box(self.frames.sky_frame.to_native(&found.wcs, place), size)?;
         let part = match &pixels {
             Some(pixels) => pixels.slice(&array)?,
@@ -252,7 +251,7 @@ impl Get {
         if array.nbytes() > MIN_PROGRESS_BYTES {
             progress::add_expected(array.read_cost(MERGE_GAP)?);
         }
-        let format = self.select_format(job.options);
+        let format = self.select_format(job.session);
         // No decoder compares the CRC-32 of a stored member of an archive, which is read to its end here.
         let is_compared = output.is_some() || file.format() == "NPZ";
         if is_compared && !self.has_selection() && array.source().access().cost != AccessCost::Request {
@@ -275,7 +274,7 @@ impl Get {
             let masked = array.masked_count()?;
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.output_format().name(), count_noun(masked as usize, "masked element"));
-                job.options.warn(&format!(
+                job.session.warn(&format!(
                     "{label}: {masked} written without the mask, because there are no masks in {form}; write CSV, JSON or text to keep it"
                 ));
             }
@@ -287,7 +286,7 @@ impl Get {
     fn output_value(&self, item: &Item<'_>, job: &mut FileJob<'_>, output: Option<&str>) -> Result<Outcome> {
         // An item without elements has no raw bytes either, unless they are requested by name.
         let is_named = self.format.is_some() || self.outputs().output_path().and_then(Format::from_extension).is_some();
-        let format = match self.select_format(job.options) {
+        let format = match self.select_format(job.session) {
             Format::Raw if !is_named && item.kind() != ItemKind::Text => Format::Text,
             format => format,
         };
@@ -319,8 +318,8 @@ impl Get {
         if self.has_selection() || self.explain {
             return Err(Error::invalid_input("an attribute of one value, so --slice, --sky, --field and --explain do not apply"));
         }
-        let is_raw = self.select_format(job.options) == Format::Raw;
-        let format = if is_raw { Format::Text } else { self.select_format(job.options) };
+        let is_raw = self.select_format(job.session) == Format::Raw;
+        let format = if is_raw { Format::Text } else { self.select_format(job.session) };
         if output.is_none() && job.is_one_of_many && format == Format::Text {
             let label = job.label();
             job.out.write_raw_text(&format!("{}: ", escape_controls(&label)))?;
@@ -341,11 +340,11 @@ impl Get {
     }
 
     /// The format that is asked for, or that the extension of the output selects.
-    fn select_format(&self, options: &Options) -> Format {
+    fn select_format(&self, session: &Session<'_>) -> Format {
         let output = self.outputs().output_path();
         match (self.format, output.and_then(Format::from_extension)) {
             (Some(format), _) | (None, Some(format)) => format,
-            (None, None) if options.json => Format::Json,
+            (None, None) if session.args.json => Format::Json,
             (None, None) if self.output.is_some() => Format::Raw,
             (None, None) => Format::Text,
         }
@@ -369,13 +368,13 @@ impl Get {
         if self.format.is_none() {
             check_name(path, format.output_format(), "select the format with --format, or change the extension")?;
         }
-        job.options.check_inputs(path, &[])?;
-        let mut target = OutputFile::create(path, WriteBasis::Nothing, job.options)?;
+        job.session.check_inputs(path, &[])?;
+        let mut target = OutputFile::create(path, WriteBasis::Nothing, job.session)?;
         emit(&mut target.writer())?;
         if format == Format::Json {
             target.writer().write_all(b"\n").map_err(|e| Error::io("writing", e))?;
         }
-        let written = target.commit(job.options)?;
+        let written = target.commit(job.session)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         let report = json!({"file": path, "written": true, "size": written, "format": name, "shape": shape});
         let line = match shape {
@@ -389,7 +388,7 @@ impl Get {
 /// Warns of strings that are not in their declared encoding. Those that padding would multiply are not looked through.
 fn warn_of_bytes(array: &Array, job: &FileJob<'_>) -> Result<()> {
     if array.much_padded()?.is_none() && has_undecodable_text(array)? {
-        job.options.warn(&format!("{}: strings that are not in their declared encoding are shown as bytes", job.label()));
+        job.session.warn(&format!("{}: strings that are not in their declared encoding are shown as bytes", job.label()));
     }
     Ok(())
 }
@@ -430,7 +429,7 @@ fn print_read_plan(array: &Array, job: &mut FileJob<'_>) -> Result<Outcome> {
     }
     let stored = merge_ranges(stored, gap);
     let sum = |ranges: &[Range<u64>]| ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.end - range.start));
-    if job.options.json {
+    if job.session.args.json {
         let list = |ranges: &[Range<u64>]| ranges.iter().map(|r| json!([r.start, r.end])).collect::<Vec<_>>();
         let mut plan = json!({
             "shape": array.shape(), "nbytes": array.nbytes(),

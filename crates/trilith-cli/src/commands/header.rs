@@ -6,10 +6,11 @@ use trilith::array::attribute::ItemAttribute;
 use trilith::file::{HeaderItem, ItemAddress};
 use trilith::{File, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::attribute_facts;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 
 /// Print the headers of FITS files, and attributes of other files
@@ -19,7 +20,7 @@ use crate::output::escape_controls;
 #[derive(Debug, Args)]
 pub(crate) struct Header {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
-    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", value_parser = strip_mark)]
     item: Option<String>,
     /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]
@@ -36,14 +37,14 @@ const CARD_LEN: usize = 80;
 
 impl Header {
     /// Prints the headers.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let items = inputs::all_arguments(self.item.as_ref(), &self.more);
-        inputs::run(&items, ArgumentKind::Items, &self.list_args, options, |job| print_header(job, self.key.as_deref()))
+        inputs::run(&items, ArgumentKind::Items, &self.list_args, session, |job| print_header(job, self.key.as_deref()))
     }
 }
 
 fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
-    let file = job.open_file()?;
+    let file = job.open(FileRole::Any)?;
     let item = file.item(job.item_path());
     let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
     let items = match key {
@@ -51,7 +52,7 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
         None => item.header().items()?,
     };
     let lines = if job.item_path().is_empty() && key.is_none() { first_lines(&file) } else { Vec::new() };
-    if job.options.json {
+    if job.session.args.json {
         let items = items.iter().map(item_json).collect::<Result<Vec<_>>>()?;
         let mut all = json!({"file": job.name, "items": items});
         if !lines.is_empty() {

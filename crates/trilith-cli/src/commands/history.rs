@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use trilith::bytes::path_of;
 use trilith::{Error, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::save_options::{SaveArgs, apply};
 
 /// Add to the history of a file
@@ -32,12 +32,12 @@ enum Action {
 
 impl History {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let Action::Add { file, text, save } = &self.action;
         if path_of(text).is_file() {
             return Err(Error::invalid_input(format!("cannot add {text:?} to the history: it is the name of a file"))
                 .hint("history add takes one FILE and a description of the change"));
         }
-        apply(&format!("{file}#"), options, save, |change, _| change.add_history(text))
+        apply(&format!("{file}#"), session, save, |change, _| change.add_history(text))
     }
 }

@@ -9,12 +9,12 @@ use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{WriteBasis, name_of, is_one_file, path_of};
 
 use super::explode::one_array;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
-use crate::options::Options;
-use crate::outputs::{FileFormat, check_absent, check_name, last_part, report_written};
+use crate::session::{FileRole, Session};
+use crate::outputs::{FileFormat, check_absent, check_name, report_written, split_extension};
 use crate::output_file::OutputFile;
 
 /// Join an exploded file: write its external blocks into one file
@@ -32,33 +32,33 @@ pub(crate) struct Implode {
 
 impl Implode {
     /// Writes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
-        let file = options.open_asdf_for(&item.file, &output)?;
+        let file = session.open(&item.file, FileRole::TreeFor(&output))?.into_asdf()?;
         let plan = assemble::implode(&file, one_array(&file, &item)?)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         for other in &plan.blocks {
             blocks.push((other, other.sections().block(0)?));
         }
         check_name(&output, FileFormat::from_asdf(&file), "choose another name")?;
-        options.check_inputs(&output, &[&item.file])?;
+        session.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
-            check_absent([&path_of(&output).into_owned()], options.overwrite)?;
+            check_absent([&path_of(&output).into_owned()], session.args.overwrite)?;
         }
-        let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
+        let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), session)?;
         let mut how = WriteOptions::default();
         how.keep_unused = is_one_file(&path_of(&item.file), &path_of(&output));
         let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
-            return report_refused(&item.file, &output, &losses, options);
+            return report_refused(&item.file, &output, &losses, session);
         }
-        let written = target.commit_checked(Some(&file), options)?;
+        let written = target.commit_checked(Some(&file), session)?;
         report_losses(&item.file, &losses);
-        options.warn_of_omission(&file, how.keep_unused)?;
+        session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (blocks.len(), plan.blocks.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": losses_json(&losses)});
-        report_written(&output, &report, &format!("{output}: {}, {taken} copied in", count_noun(count, "block")), options)?;
+        report_written(&output, &report, &format!("{output}: {}, {taken} copied in", count_noun(count, "block")), session)?;
         Ok(Outcome::Success)
     }
 }
@@ -66,18 +66,4 @@ impl Implode {
 fn default_name(file: &str) -> String {
     let (stem, ending) = split_extension(file);
     name_of(&path_of(file).with_file_name(&*path_of(&format!("{stem}_all.{ending}")))).into_owned()
-}
-
-/// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
-pub(super) fn split_extension(file: &str) -> (String, String) {
-    if file == "-" {
-        return ("stdin".to_owned(), "asdf".to_owned());
-    }
-    let name = last_part(file);
-    let packed = name.len().checked_sub(3).filter(|at| name.get(*at..).is_some_and(|end| end.eq_ignore_ascii_case(".gz")));
-    let (plain, gz) = name.split_at(packed.unwrap_or(name.len()));
-    match plain.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!("{ending}{gz}")),
-        _ => (plain.to_owned(), format!("asdf{gz}")),
-    }
 }

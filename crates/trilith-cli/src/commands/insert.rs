@@ -3,9 +3,9 @@
 use clap::Args;
 use trilith::Result;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
-use crate::options::Options;
+use crate::session::Session;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
@@ -24,9 +24,9 @@ pub(crate) struct Insert {
 
 impl Insert {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        apply(&self.item, options, &self.save, |change, path| {
-            if let Some((array, how)) = self.array.open_array(options)? {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        apply(&self.item, session, &self.save, |change, path| {
+            if let Some((array, how)) = self.array.open_array(session)? {
                 return change.insert_array(path, &array, &how);
             }
             let value = self.typed.parse_value(change, path)?;

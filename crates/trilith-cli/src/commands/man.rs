@@ -7,9 +7,9 @@ use serde_json::json;
 use trilith::bytes::{AtomicFile, WriteBasis};
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::help;
-use crate::options::Options;
+use crate::session::Session;
 use crate::output::{Output, eprint_line};
 
 /// Print a manual page, or install all of them
@@ -25,15 +25,15 @@ pub(crate) struct Man {
 
 impl Man {
     /// Prints it, or installs all.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let pages = build_pages()?;
         if let Some(folder) = &self.install {
-            return install_pages(&pages, folder, options);
+            return install_pages(&pages, folder, session);
         }
         let name = std::iter::once("trilith").chain(self.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
         match pages.iter().find(|page| page.name == name || page.aliases.contains(&name)) {
             Some(page) => {
-                options.print_json_or_text(|| json!({ "text": page.text }), |out| out.write_raw_text(&page.text))?;
+                session.print_json_or_text(|| json!({ "text": page.text }), |out| out.write_raw_text(&page.text))?;
                 Ok(Outcome::Success)
             }
             None => {
@@ -75,7 +75,7 @@ fn render_page(command: Command) -> Result<ManPage> {
     Ok(ManPage { name, aliases, text: String::from_utf8_lossy(&text).into_owned() })
 }
 
-fn install_pages(pages: &[ManPage], folder: &Path, options: &Options) -> Result<Outcome> {
+fn install_pages(pages: &[ManPage], folder: &Path, session: &Session<'_>) -> Result<Outcome> {
     let folder = folder.join("man1");
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
     for page in pages {
@@ -85,10 +85,10 @@ fn install_pages(pages: &[ManPage], folder: &Path, options: &Options) -> Result<
             .map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
         file.commit()?;
     }
-    if options.json {
+    if session.args.json {
         let names: Vec<_> = pages.iter().map(|page| &page.name).collect();
         Output::print_json(&json!({ "folder": folder.display().to_string(), "pages": names }))?;
-    } else if !options.quiet {
+    } else if !session.args.quiet {
         eprint_line(&format!("{}: {} pages", folder.display(), pages.len()));
     }
     Ok(Outcome::Success)

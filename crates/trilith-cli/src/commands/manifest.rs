@@ -10,9 +10,9 @@ use trilith_io::error::count_noun;
 use trilith::hierarchy::{Hierarchy, KerchunkOptions, KerchunkReferences, stored_name};
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{self, ItemCheck, ArgumentKind as Names, FileListArgs, is_several};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::outputs::{FileFormat, check_name, expand_template, report_written};
 use crate::output_file::OutputFile;
@@ -54,7 +54,7 @@ struct FileReferences {
 
 impl Manifest {
     /// Writes the references.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let hint = "name it .json; for Parquet use Python: trilith.virtual.Parser, and to_kerchunk(..., format=\"parquet\") of virtualizarr";
         check_name(&self.output, FileFormat::Json, hint)?;
         let several = is_several(&self.files, Names::Files, &self.list_args);
@@ -63,11 +63,11 @@ impl Manifest {
         let found = Mutex::new(BTreeMap::new());
         let mut admit = |_: &_| Ok(());
         let admit: Option<ItemCheck<'_>> = if self.output == "-" { None } else { Some(&mut admit) };
-        let outcome = inputs::run_checked(&self.files, Names::Files, &self.list_args, options, admit, |job| {
+        let outcome = inputs::run_checked(&self.files, Names::Files, &self.list_args, session, admit, |job| {
             if job.name == "-" {
                 return Err(Error::invalid_input("references are to files, and standard input is none"));
             }
-            let file = job.open_file()?;
+            let file = job.open(FileRole::Any)?;
             let group = if several { stored_name(&expand_template("{stem}", &job.name, "")) } else { String::new() };
             let mut references = KerchunkReferences::default();
             references.add(Hierarchy::build(&file)?, &group, &how)?;
@@ -80,13 +80,13 @@ impl Manifest {
             Ok(Outcome::Success)
         })?;
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let references = self.merge_references(found, options)?;
-        self.write_references(&references, options)?;
+        let references = self.merge_references(found, session)?;
+        self.write_references(&references, session)?;
         Ok(outcome)
     }
 
     /// The references of all files, in their order.
-    fn merge_references(&self, found: BTreeMap<usize, FileReferences>, options: &Options) -> Result<KerchunkReferences> {
+    fn merge_references(&self, found: BTreeMap<usize, FileReferences>, session: &Session<'_>) -> Result<KerchunkReferences> {
         let (mut made, mut taken) = (KerchunkReferences::new(), HashSet::new());
         for FileReferences { name, group, references } in found.into_values() {
             if !taken.insert(group.clone()) {
@@ -106,17 +106,17 @@ impl Manifest {
         let form = "its lists are numbered arrays in a group, since Zarr has no arrays of lists";
         let lists = made.lists.iter().map(|path| format!("{path}: {form}"));
         let left_out = refused.into_iter().map(|line| format!("left out: {line}"));
-        options.warn_all(left_out.chain(lists).collect::<Vec<_>>());
+        session.warn_all(left_out.chain(lists).collect::<Vec<_>>());
         Ok(made)
     }
 
-    fn write_references(&self, references: &KerchunkReferences, options: &Options) -> Result<()> {
-        options.check_inputs(&self.output, &[])?;
-        let written = OutputFile::write_text(&self.output, &format!("{}\n", references.json()), options)?;
+    fn write_references(&self, references: &KerchunkReferences, session: &Session<'_>) -> Result<()> {
+        session.check_inputs(&self.output, &[])?;
+        let written = OutputFile::write_text(&self.output, &format!("{}\n", references.json()), session)?;
         let report = json!({
             "file": self.output, "written": true, "size": written, "arrays": references.arrays, "chunks": references.chunks,
         });
         let (arrays, chunks) = (count_noun(references.arrays, "array"), count_noun(references.chunks, "chunk"));
-        report_written(&self.output, &report, &format!("{}: {arrays}, {chunks}", self.output), options)
+        report_written(&self.output, &report, &format!("{}: {arrays}, {chunks}", self.output), session)
     }
 }

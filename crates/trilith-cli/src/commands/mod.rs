@@ -3,8 +3,8 @@
 use clap::Subcommand;
 use trilith::Result;
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{InputRules, Session};
 
 /// Declares the modules and the subcommands in their groups, in the order of `--help`.
 macro_rules! commands {
@@ -22,9 +22,9 @@ macro_rules! commands {
 
         impl Command {
             /// Does it.
-            pub(crate) fn run(self, options: &Options) -> Result<Outcome> {
+            pub(crate) fn run(self, session: &Session<'_>) -> Result<Outcome> {
                 match self {
-                    $($(Command::$Command(command) => command.run(options),)+)+
+                    $($(Command::$Command(command) => command.run(session),)+)+
                 }
             }
         }
@@ -89,13 +89,26 @@ commands! {
 }
 
 impl Command {
-    /// Returns `true` if a malformed file is an answer (exit status 1) and not a failure to answer (2).
-    pub(crate) fn malformed_is_negative_result(&self) -> bool {
-        matches!(self, Command::Digest(_) | Command::Check(_) | Command::Verify(_) | Command::Validate(_))
+    /// The rules by which the command reads its files.
+    pub(crate) fn input_rules(&self) -> InputRules {
+        use Command::{Append, Blocks, Check, Convert, Diff, Digest, Explode, Implode, Info, Layout, Repack, Validate, Verify};
+        InputRules {
+            is_whole: matches!(
+                self,
+                Check(_) | Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_)
+            ),
+            malformed_is_negative: matches!(self, Digest(_) | Check(_) | Verify(_) | Validate(_)),
+            is_catalog_only: matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_)),
+            is_of_rows: matches!(self, Command::Table(_)),
+            omits_card_rows: matches!(self, Command::Search(_)),
+            // Programs that read references apply what the attributes declare.
+            is_encoded: matches!(self, Command::Manifest(_)),
+            dudley_alternative: self.dudley_alternative(),
+        }
     }
 
     /// Returns the alternative for a Dudley file, if the command is only for trees of the ASDF family.
-    pub(crate) fn dudley_alternative(&self) -> &'static str {
+    fn dudley_alternative(&self) -> &'static str {
         use Command::{
             Describe, Edit, Explode, History, Implode, Insert, Mv, Refs, Repack, Repair, Resolve, Rm, Set, ToYaml, Update,
         };
@@ -112,20 +125,8 @@ impl Command {
         }
     }
 
-    /// Returns `true` if a catalog is read as the file that it is. Other commands read the files that it lists.
-    pub(crate) fn resolves_own_inputs(&self) -> bool {
-        use Command::{Append, Blocks, Info, Layout, Validate};
-        matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_))
-    }
-
     /// Returns `true` if every argument without an option is a file or an item, and a wrong one stops the command.
     pub(crate) fn takes_only_items(&self) -> bool {
         matches!(self, Command::Get(_) | Command::Show(_) | Command::Table(_))
-    }
-
-    /// Returns `true` if it reads its files completely.
-    pub(crate) fn accepts_many_files(&self) -> bool {
-        use Command::{Check, Convert, Diff, Digest, Explode, Implode, Repack, Verify};
-        matches!(self, Check(_) | Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))
     }
 }

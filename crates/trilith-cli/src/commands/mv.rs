@@ -3,9 +3,9 @@
 use clap::Args;
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
-use crate::options::Options;
+use crate::session::Session;
 use crate::save_options::{SaveArgs, edit_item};
 
 /// Rename a key
@@ -24,11 +24,11 @@ pub(crate) struct Mv {
 
 impl Mv {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         if self.name.contains('/') {
             let message = format!("cannot rename to {:?}: NAME is a key of the same mapping, not a path", self.name);
             return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));
         }
-        edit_item(&self.item, options, &self.save, |edit, path, _| edit.rename(path, &self.name))
+        edit_item(&self.item, session, &self.save, |edit, path, _| edit.rename(path, &self.name))
     }
 }

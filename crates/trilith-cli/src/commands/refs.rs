@@ -6,9 +6,9 @@ use trilith::Result;
 use trilith::asdf::{self, AsdfFile, FoundNode};
 use trilith::bytes::BaseUri;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{InputFiles, FileJob};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::advice::error_with_advice;
 
@@ -21,13 +21,13 @@ pub(crate) struct Refs {
 
 impl Refs {
     /// Prints the list.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, list_refs)
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        self.files.run(session, list_refs)
     }
 }
 
 fn list_refs(job: &mut FileJob<'_>) -> Result<Outcome> {
-    let file = job.open_asdf()?;
+    let file = job.open(FileRole::Tree)?.into_asdf()?;
     let mut outcome = Outcome::Success;
     let (mut references, mut sources) = (Vec::new(), Vec::new());
     let root = FoundNode::root(&file);
@@ -49,7 +49,7 @@ fn list_refs(job: &mut FileJob<'_>) -> Result<Outcome> {
         }));
         print_reference(job, &path, &source, target, problem, &mut outcome)?;
     }
-    if job.options.json {
+    if job.session.args.json {
         job.out.write_json(&json!({"file": job.name, "references": references, "sources": sources}))?;
     }
     Ok(outcome)
@@ -92,7 +92,7 @@ fn print_reference(
     if problem.is_some() {
         *outcome = Outcome::Negative;
     }
-    if job.options.json {
+    if job.session.args.json {
         return Ok(());
     }
     let state = problem.map_or("found".to_owned(), |problem| format!("not found: {problem}"));

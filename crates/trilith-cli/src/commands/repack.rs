@@ -9,10 +9,10 @@ use trilith::bytes::{WriteBasis, is_one_file, path_of};
 use trilith_codec::codec::{self, BloscCodec};
 use trilith::{Error, ErrorKind, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{ConversionFiles, FileJob};
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::display_size;
 use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
@@ -60,13 +60,13 @@ enum BlockOrderArg {
 
 impl Repack {
     /// Writes the files.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, |job, output| self.repack_input(job, output, options))
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        self.files.run(session, |job, output| self.repack_input(job, output, session))
     }
 
-    fn repack_input(&self, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
+    fn repack_input(&self, job: &mut FileJob<'_>, output: &str, session: &Session<'_>) -> Result<Outcome> {
         let input = &*job.name.clone();
-        let file = job.open_asdf_for(output)?;
+        let file = job.open(FileRole::TreeFor(output))?.into_asdf()?;
         let codec = match self.codec.as_deref().map(codec::parse_name).transpose()? {
             None => BlockCodec::Keep,
             Some((_, BloscCodec::Zstd)) => {
@@ -89,22 +89,22 @@ impl Repack {
         // So that rows can be added.
         how.stream_checksum = false;
         check_name(output, FileFormat::from_asdf(&file), "choose another name, or convert the file")?;
-        options.check_inputs(output, &[input])?;
-        options.check_replaced(output, &[input])?;
+        session.check_inputs(output, &[input])?;
+        session.check_replaced(output, &[input])?;
         let omission = file.sections().omission_note()?;
         if let Some(note) = omission.as_ref().filter(|_| !self.drop_gaps && is_one_file(&path_of(input), &path_of(output))) {
             return Err(Error::invalid_input(format!("cannot repack {input} over itself: {note}"))
                 .hint("--drop-gaps drops it; another OUT leaves this file unchanged"));
         }
-        let mut target = OutputFile::create(output, WriteBasis::SameAs(&**file.sections().source()), options)?;
+        let mut target = OutputFile::create(output, WriteBasis::SameAs(&**file.sections().source()), session)?;
         let losses = packed.write(target.writer(), &how, codec)?;
         if self.loss.is_refused(&losses) {
-            return report_refused(input, output, &losses, options);
+            return report_refused(input, output, &losses, session);
         }
-        let written = target.commit_checked(Some(&file), options)?;
+        let written = target.commit_checked(Some(&file), session)?;
         report_losses(input, &losses);
         let notes: Vec<String> = omission.into_iter().collect();
-        options.warn_all(notes.clone());
+        session.warn_all(notes.clone());
         let dropped = file.sections().all_blocks()?.len() - packed.len();
         let unnamed = if self.drop_unused { 0 } else { asdf::unreferenced_blocks(&file)?.len() };
         let kept = match unnamed {

@@ -9,8 +9,8 @@ use trilith::file::FileKind;
 use trilith::check::{ArrayState, BlockState, RepairReport, salvage, salvage_stream};
 use trilith::{Error, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::{Output, escape_controls};
 use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
@@ -33,42 +33,42 @@ pub(crate) struct Repair {
 
 impl Repair {
     /// Writes the readable parts and reports the losses.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.command_limits()?;
-        let (source, resolve) = options.open_with(&self.file, &limits)?;
-        let start = bytes::read_vec(&*source, 0, source.len().min(80), &limits)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let limits = session.limits();
+        let (source, resolve) = session.open_with_resolver(&self.file)?;
+        let start = bytes::read_vec(&*source, 0, source.len().min(80), limits)?;
         if FileKind::detect(&start) == Some(FileKind::Dudley) {
-            let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-            let mut left = salvage_stream(&source, layout, &*resolve, &limits)?;
-            self.check_output(FileFormat::Dudley, options)?;
+            let layout = session.common_layout()?;
+            let mut left = salvage_stream(&source, layout, &*resolve, limits)?;
+            self.check_output(FileFormat::Dudley, session)?;
             let written = left.verified()?;
-            return self.save_output(&*source, &*written, left.report(), options);
+            return self.save_output(&*source, &*written, left.report(), session);
         }
-        if options.under.is_some() {
+        if session.args.under.is_some() {
             return Err(Error::invalid_input(format!("{} is not a native Dudley file", self.file)).hint("leave out --layout"));
         }
-        let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &BaseUri::of_file(&self.output), &limits)?;
-        self.check_output(if left.is_in_fits() { FileFormat::Fits } else { FileFormat::Asdf }, options)?;
+        let mut left = salvage(source.clone(), limits)?.moved_to(&*resolve, &BaseUri::of_file(&self.output), limits)?;
+        self.check_output(if left.is_in_fits() { FileFormat::Fits } else { FileFormat::Asdf }, session)?;
         // References are looked for where the file will be.
-        let resolve = if self.output == "-" { resolve } else { options.open_options()?.limits(limits.clone()).resolver(bytes::path_of(&self.output)) };
+        let resolve = if self.output == "-" { resolve } else { session.open_options()?.limits(limits.clone()).resolver(bytes::path_of(&self.output)) };
         let written = left.verified(resolve)?;
-        self.save_output(&*source, &*written, left.report(), options)
+        self.save_output(&*source, &*written, left.report(), session)
     }
 
-    fn check_output(&self, form: FileFormat, options: &Options) -> Result<()> {
+    fn check_output(&self, form: FileFormat, session: &Session<'_>) -> Result<()> {
         check_name(&self.output, form, "choose another name")?;
-        options.check_inputs(&self.output, &[&self.file])
+        session.check_inputs(&self.output, &[&self.file])
     }
 
     /// Puts the written file into place, and describes it.
-    fn save_output(&self, source: &dyn Source, written: &dyn Source, report: &RepairReport, options: &Options) -> Result<Outcome> {
-        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(source), options)?;
+    fn save_output(&self, source: &dyn Source, written: &dyn Source, report: &RepairReport, session: &Session<'_>) -> Result<Outcome> {
+        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(source), session)?;
         let out = target.writer();
         stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
-        target.commit(options)?;
+        target.commit(session)?;
         // The output may be standard output itself.
         if self.output != "-" {
-            options.print_json_or_text(|| self.report_to_json(report), |out| self.print_report(report, out))?;
+            session.print_json_or_text(|| self.report_to_json(report), |out| self.print_report(report, out))?;
         }
         Ok(if report.is_whole() { Outcome::Success } else { Outcome::Negative })
     }

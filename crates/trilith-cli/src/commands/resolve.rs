@@ -8,9 +8,9 @@ use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{WriteBasis, is_one_file, path_of};
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::outputs::{FileFormat, check_name, report_written};
 use crate::output_file::OutputFile;
 
@@ -29,8 +29,8 @@ pub(crate) struct Resolve {
 
 impl Resolve {
     /// Writes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf_for(&self.input, &self.output)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let file = session.open(&self.input, FileRole::TreeFor(&self.output))?.into_asdf()?;
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
         if !plan.blocks.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
@@ -41,22 +41,22 @@ impl Resolve {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
         check_name(&self.output, FileFormat::from_asdf(&file), "choose another name, or convert the file")?;
-        options.check_inputs(&self.output, &[&self.input])?;
-        options.check_replaced(&self.output, &[&self.input])?;
-        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
+        session.check_inputs(&self.output, &[&self.input])?;
+        session.check_replaced(&self.output, &[&self.input])?;
+        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), session)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         let mut how = WriteOptions::default();
         how.keep_unused = is_one_file(&path_of(&self.input), &path_of(&self.output));
         let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
-            return report_refused(&self.input, &self.output, &losses, options);
+            return report_refused(&self.input, &self.output, &losses, session);
         }
-        let written = target.commit_checked(Some(&file), options)?;
+        let written = target.commit_checked(Some(&file), session)?;
         report_losses(&self.input, &losses);
-        options.warn_of_omission(&file, how.keep_unused)?;
+        session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (plan.count, plan.blocks.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": losses_json(&losses)});
-        report_written(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, count_noun(count, "reference"), count_noun(taken, "block")), options)?;
+        report_written(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, count_noun(count, "reference"), count_noun(taken, "block")), session)?;
         Ok(Outcome::Success)
     }
 }

@@ -3,9 +3,9 @@
 use clap::Args;
 use trilith::Result;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
-use crate::options::Options;
+use crate::session::Session;
 use crate::save_options::{SaveArgs, apply};
 
 /// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
@@ -23,7 +23,7 @@ pub(crate) struct Rm {
 
 impl Rm {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        apply(&self.item, options, &self.save, |change, path| change.delete(path))
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        apply(&self.item, session, &self.save, |change, path| change.delete(path))
     }
 }

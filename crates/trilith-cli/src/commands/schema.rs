@@ -9,9 +9,9 @@ use trilith::bytes::{read_text, shown_path};
 use trilith::check::{SchemaReport, ExampleReport, SchemaSet, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::json::{error_problem, diagnostic_json};
-use crate::options::Options;
+use crate::session::Session;
 use crate::style::StyleRole;
 use crate::output::{Output, escape_controls, eprint_line};
 use crate::advice::error_with_advice;
@@ -165,30 +165,30 @@ fn add_from_python(schemas: &mut SchemaSet, limits: &Limits) -> Result<()> {
 
 impl Schema {
     /// Does it.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let SchemaCommand::Check(check) = &self.command;
-        check.run(options)
+        check.run(session)
     }
 }
 
 impl SchemaCheck {
-    fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.command_limits()?;
-        let schemas = self.more.load_schemas(&limits)?;
-        let files = texts_in(&self.folder, &limits)?;
+    fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let limits = session.limits();
+        let schemas = self.more.load_schemas(limits)?;
+        let files = texts_in(&self.folder, limits)?;
         let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
         let (mut right, mut out, mut list) = (true, Output::new(), Vec::new());
-        for (found, (path, _)) in examine_all(schemas, &texts, &limits)?.into_iter().zip(&files) {
+        for (found, (path, _)) in examine_all(schemas, &texts, limits)?.into_iter().zip(&files) {
             let found = match found {
                 Ok(Some(found)) => found,
                 Ok(None) if self.folder.is_dir() => {
-                    options.warn(&format!("{} is not a schema: it has no id", path.display()));
+                    session.warn(&format!("{} is not a schema: it has no id", path.display()));
                     continue;
                 }
                 unread => {
                     let error = unread.err().unwrap_or_else(|| Error::malformed("this is not a schema: it has no id"));
                     right = false;
-                    if options.json {
+                    if session.args.json {
                         let problems = [error_problem(&error, None, None)];
                         list.push(json!({"file": path.to_string_lossy(), "valid": false, "problems": problems}));
                     } else {
@@ -198,13 +198,13 @@ impl SchemaCheck {
                 }
             };
             right &= found.is_ok();
-            if options.json {
+            if session.args.json {
                 list.push(examination_json(path, &found));
             } else {
-                print_examination(&mut out, path, &found, options)?;
+                print_examination(&mut out, path, &found, session)?;
             }
         }
-        if options.json {
+        if session.args.json {
             out.write_json(&json!(list))?;
         }
         out.finish()?;
@@ -212,12 +212,12 @@ impl SchemaCheck {
     }
 }
 
-fn print_examination(out: &mut Output, path: &Path, found: &SchemaReport, options: &Options) -> Result<()> {
+fn print_examination(out: &mut Output, path: &Path, found: &SchemaReport, session: &Session<'_>) -> Result<()> {
     let name = path.display();
     for warning in &found.warnings {
-        options.warn(&format!("{name}: {warning}"));
+        session.warn(&format!("{name}: {warning}"));
     }
-    if found.is_ok() && (options.verbose > 0 || !options.quiet) {
+    if found.is_ok() && (session.args.verbose > 0 || !session.args.quiet) {
         let open = if found.unchecked.is_empty() { String::new() } else { format!(", {} not checked", found.unchecked.len()) };
         let count = count_noun(found.example_count, "example");
         out.print_verdict(&name.to_string(), StyleRole::Success, "OK", &format!(", {count}{open}"))?;
@@ -229,7 +229,7 @@ fn print_examination(out: &mut Output, path: &Path, found: &SchemaReport, option
         out.write_line(&format!("{name}: {note}"))?;
     }
     let wrong = found.examples.iter().map(|example| (example, "wrong"));
-    let open = found.unchecked.iter().map(|example| (example, "not checked")).filter(|_| !options.quiet);
+    let open = found.unchecked.iter().map(|example| (example, "not checked")).filter(|_| !session.args.quiet);
     for (example, verdict) in wrong.chain(open) {
         out.write_line(&format!("{name}: example {} ({}) is {verdict}:", example.index, example.title))?;
         for problem in &example.problems {

@@ -10,10 +10,10 @@ use trilith::SearchQuery as Conditions;
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{InputFiles, FileJob};
 use crate::json::{attribute_facts, datatype_json, datatype_text};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::advice::error_with_advice;
 
@@ -26,7 +26,7 @@ pub(crate) struct Search {
     #[command(flatten)]
     files: InputFiles,
     /// The key, or the name of an attribute, matches this regular expression; if given several times, all must match
-    #[arg(long, value_name = "RE")]
+    #[arg(short, long, value_name = "RE")]
     key: Vec<String>,
     /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; if there are
     /// several, all of them
@@ -39,7 +39,7 @@ pub(crate) struct Search {
     /// The tag matches this pattern; * matches anything but /, ** anything
     #[arg(long, value_name = "GLOB")]
     tag: Option<String>,
-    /// The item is an array with this datatype
+    /// The item is an array with this datatype, as a tree or numpy names it: float32, f4, '["ascii", 8]'
     #[arg(long, value_name = "DATATYPE")]
     datatype: Option<String>,
     /// The item is an array with this shape; * matches any length: 2048,*
@@ -49,10 +49,10 @@ pub(crate) struct Search {
 
 impl Search {
     /// Prints what is found.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let conditions = self.parse_conditions()?;
         let any = AtomicBool::new(false);
-        let outcome = self.files.run(options, |job| {
+        let outcome = self.files.run(session, |job| {
             if search_file(job, &conditions)? {
                 any.store(true, Ordering::Relaxed);
             }
@@ -76,7 +76,7 @@ impl Search {
             all = all.tag(pattern)?;
         }
         if let Some(name) = &self.datatype {
-            all = all.datatype(name);
+            all = all.datatype(name)?;
         }
         if let Some(shape) = &self.shape {
             all = all.shape(shape)?;
@@ -90,7 +90,7 @@ impl Search {
 
 /// Searches one file, and returns `true` if anything was found.
 fn search_file(job: &mut FileJob<'_>, conditions: &Conditions) -> Result<bool> {
-    let file = job.open_file()?;
+    let file = job.open(FileRole::Any)?;
     let mut matches = Vec::new();
     let mut any = false;
     conditions.run(&file.root(), |found| {
@@ -99,13 +99,13 @@ fn search_file(job: &mut FileJob<'_>, conditions: &Conditions) -> Result<bool> {
             Some(attribute) => attribute.value.to_string(),
             None => describe_item(found.item),
         };
-        if job.options.json {
+        if job.session.args.json {
             matches.push(match_json(&job.name, found, &text)?);
             return Ok(());
         }
         job.out.write_line(&format!("{}#{}: {}", job.name, escape_controls(&found.address), escape_controls(&text)))
     })?;
-    if job.options.json {
+    if job.session.args.json {
         job.out.write_json(&json!({"file": job.name, "matches": matches}))?;
     }
     Ok(any)

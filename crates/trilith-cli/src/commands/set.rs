@@ -8,10 +8,10 @@ use trilith_io::error::count_noun;
 use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::Session;
 use crate::output::Output;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 
@@ -23,7 +23,7 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 /// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file and the path of the value to set; a missing key is added
+    /// The file and the path of the value to set; a missing key is added. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
@@ -42,12 +42,12 @@ pub(crate) struct Set {
 
 impl Set {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        if let Some(outcome) = self.set_in_stream(options)? {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        if let Some(outcome) = self.set_in_stream(session)? {
             return Ok(outcome);
         }
-        apply(&self.item, options, &self.save, |change, path| {
-            match self.array.open_array(options)? {
+        apply(&self.item, session, &self.save, |change, path| {
+            match self.array.open_array(session)? {
                 Some((array, how)) => change.set_array(path, &array, &how),
                 None => {
                     let value = self.typed.parse_value(change, path)?;
@@ -66,29 +66,29 @@ impl Set {
 
 impl Set {
     /// Replaces the elements of an item of a file under a layout; returns None for any other file.
-    fn set_in_stream(&self, options: &Options) -> Result<Option<Outcome>> {
+    fn set_in_stream(&self, session: &Session<'_>) -> Result<Option<Outcome>> {
         let item = ItemArg::parse(&self.item);
         let Some(path) = item.path.as_deref() else { return Ok(None) };
-        if !options.is_dudley(&item.file) {
+        if !session.is_dudley(&item.file) {
             return Ok(None);
         }
         self.save.check_in_place(&item.file)?;
-        let content = match (self.array.open_array(options)?, self.typed.text()) {
+        let content = match (self.array.open_array(session)?, self.typed.text()) {
             (Some((array, _)), _) => NewElements::Array(array),
             (None, Some(text)) if self.fill => NewElements::Fill(text.to_owned()),
             (None, Some(text)) => NewElements::Value(text.to_owned()),
             (None, None) => return Err(Error::invalid_input("neither a value nor --from")),
         };
-        let limits = options.command_limits()?;
+        let limits = session.limits();
         let mut how = StreamOptions::default();
-        how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-        how.order = options.byteorder();
-        how.params = options.param_settings()?;
-        replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, &limits)?;
-        if options.json {
+        how.layout = session.common_layout()?;
+        how.order = session.args.byteorder();
+        how.params = session.args.param_settings()?;
+        replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, limits)?;
+        if session.args.json {
             Output::print_json(&serde_json::json!({"file": item.file, "changed": true, "in_place": true}))?;
         } else {
-            print_change(&item.file, path, "changed in place", options);
+            print_change(&item.file, path, "changed in place", session);
         }
         Ok(Some(Outcome::Success))
     }

@@ -11,9 +11,9 @@ use trilith_view::{ColorMap, ImageOrigin, Limits, IntervalMethod, ResampleMethod
 
 use self::drawing::Drawing;
 use self::subject::DrawingSource;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{FileJob, ArraySelection};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::display_size;
 use crate::outputs::{FileFormat, OutputTemplate, check_name};
 use crate::output_file::OutputFile;
@@ -91,14 +91,14 @@ pub(super) enum DrawingKind {
 
 impl Show {
     /// Shows the arrays.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         if let Some(width) = self.width.filter(|width| !(1..=MAX_WIDTH).contains(width)) {
             return Err(Error::invalid_input(format!("a width of {width}, from 1 to {MAX_WIDTH} are possible")));
         }
         if self.output.as_deref() == Some("-") && self.parts.is_several() {
             return Err(Error::invalid_input("several pictures cannot be written to one stream").hint("give -o a name with {stem} in it"));
         }
-        self.parts.run(self.outputs(), options, |job| self.show_file(job))
+        self.parts.run(self.outputs(), session, |job| self.show_file(job))
     }
 
     /// Returns the outputs of the pictures.
@@ -107,13 +107,13 @@ impl Show {
     }
 
     fn show_file(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
-        let file = job.open_file()?;
+        let file = job.open(FileRole::Any)?;
         job.warn_all(file.source().backing().and_then(SourceBacking::notice));
         let item = file.item(job.item_path());
         let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
         let mut subject = DrawingSource::select(&item, job.item_path(), &self.parts, self.what, self.first)?;
         subject.is_lower = self.origin.is_lower(file.item(&subject.path).ok().as_ref());
-        let is_drawn = self.output.is_none() && !job.options.json;
+        let is_drawn = self.output.is_none() && !job.session.args.json;
         let graphics = is_drawn.then(|| self.graphics.resolve_auto());
         let drawing = Drawing::render(&subject, self, graphics)?;
         if let Some(note) = &subject.note {
@@ -146,11 +146,11 @@ impl Show {
             return Err(Error::invalid_input(format!("the extension of {path} does not select a format")).hint(format!("name it .{ending}")));
         }
         check_name(path, form, &format!("{} is written as .{ending}", drawing.kind_name()))?;
-        job.options.check_inputs(path, &[])?;
+        job.session.check_inputs(path, &[])?;
         let bytes = drawing.to_file_bytes()?;
-        let mut target = OutputFile::create(path, WriteBasis::Nothing, job.options)?;
+        let mut target = OutputFile::create(path, WriteBasis::Nothing, job.session)?;
         target.writer().write_all(&bytes).map_err(|e| Error::io("writing", e))?;
-        let written = target.commit(job.options)?;
+        let written = target.commit(job.session)?;
         let mut report = drawing.to_json(subject);
         (report["file"], report["written"], report["size"]) = (json!(path), json!(true), json!(written));
         job.report_written(path, report, &format!("{path}: {}, {}", drawing.caption(subject), display_size(written)))

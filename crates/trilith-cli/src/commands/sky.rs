@@ -8,9 +8,9 @@ use trilith_io::error::{ResultExt as _, count_noun};
 use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PositionFrame, Wcs, WcsDirection, WcsKey};
 use trilith::{Error, ErrorKind, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::position_args::read_points;
 use crate::output::{Output, eprint_line};
 use crate::outputs::{FileFormat, report_written};
@@ -67,9 +67,9 @@ enum InverseArg {
 
 impl Sky {
     /// Prints what is asked for.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
-        let file = options.open_file(&item.file)?;
+        let file = session.open(&item.file, FileRole::Any)?;
         if let Err(error) = file.item(item.path()).map(drop)
             && error.kind() == ErrorKind::InvalidInput
         {
@@ -81,7 +81,7 @@ impl Sky {
             let message = format!("cannot compute coordinates: {} describes none{key}", self.item);
             Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path")
         })?;
-        options.warn_all(found.wcs.left_out().to_vec());
+        session.warn_all(found.wcs.left_out().to_vec());
         if let Some(frame) = &self.frame {
             let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
             found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;
@@ -93,21 +93,21 @@ impl Sky {
             frame.from_native(&found.wcs, [0.0, 0.0])?;
         }
         if let Some(list) = &self.list {
-            return self.convert_list(list, &self.output, &found.wcs, options);
+            return self.convert_list(list, &self.output, &found.wcs, session);
         }
         let mut out = Output::new();
         let outcome = if self.points.is_empty() {
-            print_coordinates(&item.file, &found, self.to_frame.unwrap_or(PositionFrame::Native), options, &mut out)?;
+            print_coordinates(&item.file, &found, self.to_frame.unwrap_or(PositionFrame::Native), session, &mut out)?;
             Outcome::Success
         } else {
-            self.convert_points(&found.wcs, options, &mut out)?
+            self.convert_points(&found.wcs, session, &mut out)?
         };
         out.finish()?;
         Ok(outcome)
     }
 
     /// Prints a line for each point.
-    fn convert_points(&self, coordinates: &Wcs, options: &Options, out: &mut Output) -> Result<Outcome> {
+    fn convert_points(&self, coordinates: &Wcs, session: &Session<'_>, out: &mut Output) -> Result<Outcome> {
         let axes = if self.pixel { coordinates.world_axes() } else { coordinates.pixel_axes() };
         let sky = coordinates.sky().filter(|_| self.pixel);
         let mut columns = vec![Vec::with_capacity(self.points.len()); axes];
@@ -133,14 +133,14 @@ impl Sky {
             let point: Vec<f64> = found.iter().filter_map(|column| column.get(at).copied()).collect();
             let is_there = point.iter().all(|value| value.is_finite());
             outside += usize::from(!is_there);
-            if options.json {
+            if session.args.json {
                 lines.push(if is_there { json!(point) } else { Value::Null });
             } else {
                 let words: Vec<String> = point.iter().map(|value| format_coordinate(*value)).collect();
                 out.write_line(&words.join(" "))?;
             }
         }
-        if options.json {
+        if session.args.json {
             out.write_json(&Value::Array(lines))?;
         }
         Ok(self.report_outside(outside, self.points.len()))
@@ -176,20 +176,20 @@ impl Sky {
     }
 
     /// Writes the coordinates of the points of a file.
-    fn convert_list(&self, list: &str, output: &str, coordinates: &Wcs, options: &Options) -> Result<Outcome> {
+    fn convert_list(&self, list: &str, output: &str, coordinates: &Wcs, session: &Session<'_>) -> Result<Outcome> {
         let is_npy = match FileFormat::from_extension(output) {
             Some(FileFormat::Npy) => true,
             Some(FileFormat::Csv) => false,
             _ if output == "-" => false,
             _ => return Err(Error::invalid_input(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
         };
-        let points = read_points(list, options)?;
+        let points = read_points(list, session)?;
         let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.with_context(|| list)?;
         let found = self.compute_coordinates(coordinates, &columns)?;
         let count = found.first().map_or(0, Vec::len);
         let row = |at: usize| found.iter().map(move |column| column.get(at).copied().unwrap_or(f64::NAN));
-        options.check_inputs(output, &[])?;
-        let mut target = OutputFile::create(output, WriteBasis::Nothing, options)?;
+        session.check_inputs(output, &[])?;
+        let mut target = OutputFile::create(output, WriteBasis::Nothing, session)?;
         if is_npy {
             let values: Vec<f64> = (0..count).flat_map(row).collect();
             Array::from_slice(&values, &[count as u64, found.len() as u64])?.write_npy(&mut target.writer())?;
@@ -205,10 +205,10 @@ impl Sky {
             }
             target.writer().write_all(text.as_bytes()).map_err(|error| Error::io("writing", error))?;
         }
-        let written = target.commit(options)?;
+        let written = target.commit(session)?;
         let outside = (0..count).filter(|at| row(*at).any(|value| !value.is_finite())).count();
         let report = json!({"file": output, "written": true, "size": written, "points": count, "outside": outside});
-        report_written(output, &report, &format!("{output}: {}", count_noun(count, "point")), options)?;
+        report_written(output, &report, &format!("{output}: {}", count_noun(count, "point")), session)?;
         Ok(self.report_outside(outside, count))
     }
 }
@@ -238,7 +238,7 @@ fn format_coordinate(value: f64) -> String {
 }
 
 /// Prints what the coordinates are.
-fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, options: &Options, out: &mut Output) -> Result<()> {
+fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, session: &Session<'_>, out: &mut Output) -> Result<()> {
     let wcs = &found.wcs;
     let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
     let is_sky = |axis: usize| wcs.sky().is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
@@ -260,7 +260,7 @@ fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, opti
     let scale = wcs.scale();
     let target = to_frame.sky_frame().map(|frame| frame.to_string());
     let (reference, equinox) = target.as_deref().map_or((reference, equinox), |name| (name, None));
-    if options.json {
+    if session.args.json {
         let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical_type})).collect();
         let bounds = bounds.map(|bounds| bounds.iter().map(|pair| pair.map(|(low, high)| [low, high])).collect::<Vec<_>>());
         return out.write_json(&json!({

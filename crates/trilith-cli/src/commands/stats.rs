@@ -7,10 +7,10 @@ use trilith::bytes::SourceBacking;
 use trilith::{Error, Result};
 use trilith_view::{Limits, Histogram, ExactNumber, Statistics, StatisticsOptions, text_plot, viewable};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{FileJob, ArraySelection};
 use crate::json::{datatype_json, datatype_text};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 use crate::outputs::OutputTemplate;
 
@@ -47,8 +47,8 @@ struct ArrayStats {
 
 impl Stats {
     /// Prints the statistics.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.parts.run(OutputTemplate::new(None), options, |job| self.file_stats(job))
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        self.parts.run(OutputTemplate::new(None), session, |job| self.file_stats(job))
     }
 
     fn options(&self) -> StatisticsOptions {
@@ -60,7 +60,7 @@ impl Stats {
     }
 
     fn file_stats(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
-        let file = job.open_file()?;
+        let file = job.open(FileRole::Any)?;
         job.warn_all(file.source().backing().and_then(SourceBacking::notice));
         let item = file.item(job.item_path());
         let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
@@ -109,7 +109,7 @@ impl Stats {
     }
 
     fn print_entries(&self, job: &mut FileJob<'_>, entries: &[ArrayStats]) -> Result<()> {
-        if job.options.json {
+        if job.session.args.json {
             let arrays: Vec<Value> = entries.iter().map(ArrayStats::to_json).collect();
             return job.out.write_json(&json!({"file": job.name, "arrays": arrays}));
         }

@@ -11,10 +11,10 @@ use trilith::change::{RowReport, RowOptions, RowWriter, finalise};
 use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::display_size;
 use crate::outputs::{FileFormat, check_name, is_stream, report_written};
 
@@ -60,7 +60,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Adds the rows.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
         let path = item.path.as_deref().filter(|path| !path.is_empty());
         let path = path.ok_or_else(|| Error::invalid_input("name the array: FILE#/path"))?;
@@ -71,30 +71,30 @@ impl Stream {
             return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
         }
         check_name(&item.file, FileFormat::Asdf, "choose another name")?;
-        let (rows, stored) = (self.to_row_options(options)?, self.array_options()?);
-        let source = self.from.as_deref().map(|from| options.open_source(from)).transpose()?;
+        let (rows, stored) = (self.to_row_options(session)?, self.array_options()?);
+        let source = self.from.as_deref().map(|from| session.open_source(from)).transpose()?;
         let is_piped = source.is_none() && !stdin().is_terminal();
         if source.is_none() && !is_piped && !self.finalise {
             return Err(Error::invalid_input("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
         }
-        options.check_inputs(&item.file, &[])?;
-        let mut writer = RowWriter::open(path_of(&item.file), path, rows, options.open_options()?.byteorder(None))?;
+        session.check_inputs(&item.file, &[])?;
+        let mut writer = RowWriter::open(path_of(&item.file), path, rows, session.open_options()?.byteorder(None))?;
         match source {
             Some(source) => writer.add_all(&*source)?,
             None if is_piped => writer.push_input(stdin())?,
             None => {}
         }
         let added = writer.finish()?;
-        let finished = if self.finalise { Some(self.finalize_array(&item.file, path, &stored, options)?) } else { None };
-        self.report_rows(&item.file, path, added, finished, options)?;
+        let finished = if self.finalise { Some(self.finalize_array(&item.file, path, &stored, session)?) } else { None };
+        self.report_rows(&item.file, path, added, finished, session)?;
         Ok(Outcome::Success)
     }
 
     /// Returns the type of the rows.
-    fn to_row_options(&self, options: &Options) -> Result<RowOptions> {
+    fn to_row_options(&self, session: &Session<'_>) -> Result<RowOptions> {
         let mut rows = RowOptions::default();
-        let limits = options.command_limits()?;
-        let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.byteorder(), &limits)).transpose();
+        let limits = session.limits();
+        let datatype = self.dtype.as_deref().map(|text| datatype_named(text, session.args.byteorder(), limits)).transpose();
         rows.datatype = datatype.map_err(|error| error.with_kind(ErrorKind::InvalidInput).context("--dtype"))?;
         rows.row_shape = self.row_shape.clone();
         rows.target = self.to.as_deref().map(find_streaming_target).transpose()?;
@@ -111,18 +111,18 @@ impl Stream {
         Ok(how)
     }
 
-    fn finalize_array(&self, file: &str, path: &str, how: &ArrayOptions, options: &Options) -> Result<(u64, u64)> {
-        let opened = options.open_asdf(file)?;
+    fn finalize_array(&self, file: &str, path: &str, how: &ArrayOptions, session: &Session<'_>) -> Result<(u64, u64)> {
+        let opened = session.open(file, FileRole::Tree)?.into_asdf()?;
         finalise(&opened, file, path, how)
     }
 
-    fn report_rows(&self, file: &str, path: &str, added: RowReport, finished: Option<(u64, u64)>, options: &Options) -> Result<()> {
+    fn report_rows(&self, file: &str, path: &str, added: RowReport, finished: Option<(u64, u64)>, session: &Session<'_>) -> Result<()> {
         let report = json!({
             "file": file, "path": path, "added": added.rows, "rows": added.total, "checkpoints": added.checkpoints,
             "begun": added.created, "finalised": finished.is_some(), "size": finished.map(|(_, size)| size),
         });
         let done = finished.map_or_else(String::new, |(_, bytes)| format!(", finalised, {}", display_size(bytes)));
-        report_written(file, &report, &format!("{file}: {} rows added, {} in all{done}", added.rows, added.total), options)
+        report_written(file, &report, &format!("{file}: {} rows added, {} in all{done}", added.rows, added.total), session)
     }
 }
 

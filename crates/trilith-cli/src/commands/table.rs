@@ -18,11 +18,11 @@ use trilith::table::{CellForm, CellType, ItemTable, Query, RowSelection, Table a
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{self, ItemCheck, InputFiles, ArgumentKind as Names};
 use crate::item_arg::ItemArg;
 use crate::json::datatype_text;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::{self, ColumnStyle, JsonEscaper, Output, TextTable, json_text, json_value, display_size};
 use crate::outputs::{FileFormat, check_name};
 use crate::position_args::{PositionArgs, print_note};
@@ -116,28 +116,28 @@ impl Format {
 
 impl Table {
     /// Writes the table.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = self.item_arg()?;
-        let format = self.select_format(options)?;
+        let format = self.select_format(session)?;
         if let Some(item) = item {
-            return self.print_rows(&item, format, options);
+            return self.print_rows(&item, format, session);
         }
         let query = self.build_query()?;
         let table = Mutex::new(Found::new(&query));
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
         let admit: Option<ItemCheck<'_>> = if self.output_path().is_some() { Some(&mut admit) } else { None };
-        let outcome = inputs::run_checked(&self.files.files, Names::Files, &self.files.list_args, options, admit, |job| {
-            let file = job.open_file()?;
+        let outcome = inputs::run_checked(&self.files.files, Names::Files, &self.files.list_args, session, admit, |job| {
+            let file = job.open(FileRole::Any)?;
             let found = query.rows(&job.name, &file)?;
             job.warn_all(file.source().backing().and_then(SourceBacking::notice));
             table.lock().unwrap_or_else(PoisonError::into_inner).add_file(job.index, found);
             Ok(Outcome::Success)
         })?;
         let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
-        options.warn_all(table.column_warnings());
-        query.position_notes().iter().for_each(|note| print_note(note, options));
-        self.write_table(&table.finished(), format, options)?;
+        session.warn_all(table.column_warnings());
+        query.position_notes().iter().for_each(|note| print_note(note, session));
+        self.write_table(&table.finished(), format, session)?;
         Ok(outcome)
     }
 
@@ -167,7 +167,7 @@ impl Table {
     }
 
     /// Prints the rows of one table.
-    fn print_rows(&self, item: &ItemArg, format: Format, options: &Options) -> Result<Outcome> {
+    fn print_rows(&self, item: &ItemArg, format: Format, session: &Session<'_>) -> Result<Outcome> {
         let mut selection = RowSelection::default();
         selection.columns.clone_from(&self.columns);
         selection.rows = match self.rows.as_deref().map(Index::parse_list).transpose()?.as_deref() {
@@ -176,8 +176,8 @@ impl Table {
             Some(_) => return Err(Error::invalid_input("--rows takes one slice").hint("select columns with -c NAME")),
         };
         (selection.condition, selection.sort, selection.limit) = (self.condition.clone(), self.sort.clone(), self.first);
-        inputs::run(&self.files.files, Names::Items, &self.files.list_args, options, |job| {
-            let file = job.open_file()?;
+        inputs::run(&self.files.files, Names::Items, &self.files.list_args, session, |job| {
+            let file = job.open(FileRole::Any)?;
             job.warn_all(file.source().backing().and_then(SourceBacking::notice));
             let found = file.item(item.path());
             let Some(found) = job.report_missing(found)? else { return Ok(Outcome::Negative) };
@@ -187,8 +187,8 @@ impl Table {
                     ASDF; get prints other items"));
             };
             let table = table.read(&selection)?;
-            options.warn_all(table.column_warnings());
-            self.write_table(&table, format, options)?;
+            session.warn_all(table.column_warnings());
+            self.write_table(&table, format, session)?;
             Ok(Outcome::Success)
         })
     }
@@ -215,7 +215,7 @@ impl Table {
         self.output.as_deref().filter(|path| *path != "-")
     }
 
-    fn select_format(&self, options: &Options) -> Result<Format> {
+    fn select_format(&self, session: &Session<'_>) -> Result<Format> {
         let promised = self.output_path().and_then(FileFormat::from_extension).and_then(Format::from_file_format);
         let format = match (self.format, promised, self.output_path()) {
             (Some(format), ..) | (None, Some(format), _) => format,
@@ -225,7 +225,7 @@ impl Table {
                 return Err(Error::invalid_input(format!("the extension of {path} does not select a format"))
                     .hint("write .csv, .jsonl, .parquet or .arrow, or select the format with --format"));
             }
-            (None, None, None) if options.json => Format::Jsonl,
+            (None, None, None) if session.args.json => Format::Jsonl,
             (None, None, None) if self.output.is_some() => Format::Csv,
             (None, None, None) => Format::Text,
         };
@@ -246,7 +246,7 @@ impl Table {
         Ok(format)
     }
 
-    fn write_table(&self, table: &Found, format: Format, options: &Options) -> Result<()> {
+    fn write_table(&self, table: &Found, format: Format, session: &Session<'_>) -> Result<()> {
         let Some(path) = self.output_path() else {
             let mut out = Output::new();
             match format {
@@ -255,10 +255,10 @@ impl Table {
             }
             return out.finish();
         };
-        options.check_inputs(path, &[])?;
-        let mut target = OutputFile::create(path, WriteBasis::Nothing, options)?;
+        session.check_inputs(path, &[])?;
+        let mut target = OutputFile::create(path, WriteBasis::Nothing, session)?;
         write_in_format(&mut target.writer(), table, format)?;
-        let written = target.commit(options)?;
+        let written = target.commit(session)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         let columns: Vec<_> = table
             .names()
@@ -269,12 +269,12 @@ impl Table {
         let report = json!({
             "file": path, "written": true, "size": written, "format": name, "rows": table.len(), "columns": columns,
         });
-        if options.json {
+        if session.args.json {
             let mut out = Output::new();
             out.write_raw_text(&(json_value(&report) + "\n"))?;
             return out.finish();
         }
-        if !options.quiet {
+        if !session.args.quiet {
             let rows = table.len();
             let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
             output::eprint_line(&format!("{path}: {rows}, {}", display_size(written)));

@@ -8,8 +8,8 @@ use trilith::asdf::{AsdfFile, ExpandOptions, ExpansionBudget, FoundNode, TreeEve
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Error, Limits, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 
 /// Print the tree of a file as YAML
 ///
@@ -29,8 +29,8 @@ pub(crate) struct ToYaml {
 
 impl ToYaml {
     /// Prints the text.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let mut file = options.open_asdf(&self.file)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let mut file = session.open(&self.file, FileRole::Tree)?.into_asdf()?;
         if self.resolve {
             // The output belongs to no folder.
             file = file.rebase(&BaseUri::None)?;
@@ -45,15 +45,15 @@ impl ToYaml {
         };
         let header = file.sections().header();
         let lines: Vec<&String> = std::iter::once(&header.line).chain(&header.comments).collect();
-        options.print_json_or_text(
+        session.print_json_or_text(
             || json!({"file": self.file, "header": lines, "yaml": text}),
             |out| {
                 lines.iter().try_for_each(|line| out.write_line(line))?;
                 out.write_file_text(&text)
             },
         )?;
-        options.warn_all(warnings);
-        options.warn_about(&file);
+        session.warn_all(warnings);
+        session.warn_about(&file);
         Ok(Outcome::Success)
     }
 

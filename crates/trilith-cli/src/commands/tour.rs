@@ -15,8 +15,8 @@ use trilith::tree::Value;
 use trilith::{Error, Result};
 
 use self::observation::Exposure;
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::Output;
 use crate::outputs::{check_absent, make_folder};
 
@@ -52,19 +52,19 @@ impl Tour {
     }
 
     /// Does the tour.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let (sky_size, size) = if self.large { (&observation::LARGE, &simulation::LARGE) } else { (&observation::SMALL, &simulation::SMALL) };
         let file = |name: &str| self.folder.join(name);
         let observation = file("observation.asdf");
         let runs = file("runs");
         let forms: Vec<PathBuf> = self.conversion_variants().map(|(name, _)| file(&format!("observation{name}"))).collect();
         let planned = std::iter::once(&observation).chain(&forms).cloned().chain(simulation::list_family_files(&runs, size));
-        check_absent(&planned.collect::<Vec<_>>(), options.overwrite)?;
+        check_absent(&planned.collect::<Vec<_>>(), session.args.overwrite)?;
         make_folder(&self.folder)?;
         write_observation(&observation, &observation::simulate(sky_size)?)?;
-        simulation::write_family(&runs, size, options)?;
+        simulation::write_family(&runs, size, session)?;
 
-        let mut guide = StepPrinter { quiet: options.quiet, json: options.json, steps: Vec::new() };
+        let mut guide = StepPrinter { quiet: session.args.quiet, json: session.args.json, steps: Vec::new() };
         let item = |path: &str| format!("{}#/observation{path}", observation.display());
         let cutout = if self.large { "1000:1003,1369:1375" } else { "100:103,169:175" };
         guide.begin_step("An observation: image, errors, data quality, a catalog of stars, metadata. Nothing is decoded for this.")?;
@@ -79,7 +79,7 @@ impl Tour {
         guide.begin_step("The same observation in other forms.")?;
         for ((_, how), path) in self.conversion_variants().zip(&forms) {
             // The form of an earlier tour.
-            let again = if options.overwrite && path.exists() { &["--overwrite"][..] } else { &[] };
+            let again = if session.args.overwrite && path.exists() { &["--overwrite"][..] } else { &[] };
             guide.run_command(&[&["convert", &display_path(&observation), &display_path(path)], how, again].concat())?;
         }
         guide.run_command(&["diff", &display_path(&observation), &display_path(&file("observation-plain.asdf"))])?;

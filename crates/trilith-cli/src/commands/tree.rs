@@ -11,13 +11,13 @@ use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, 
 use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::commands::to_yaml::ToYaml;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::item_arg::ItemArg;
 use crate::json::{datatype_json, fields_text, add_layout_metadata};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::{self, JsonEscaper, Output, escape_controls, truncate_end, json_text, json_value, display_size};
 use crate::style::{StyleRole, paint_stdout as paint};
 use crate::advice::error_with_advice;
@@ -37,7 +37,7 @@ pub(crate) struct Tree {
     #[command(flatten)]
     list_args: FileListArgs,
     /// Show this many levels (not with --json)
-    #[arg(long, value_name = "N")]
+    #[arg(short, long, value_name = "N")]
     depth: Option<usize>,
     /// Print the header and the tree of an ASDF file as YAML, byte for byte; with --inline and --resolve a new text
     #[arg(long, conflicts_with_all = ["depth", "tags", "attributes"])]
@@ -58,39 +58,39 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Prints the tree.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         if self.yaml {
-            return self.print_yaml(options);
+            return self.print_yaml(session);
         }
-        if (self.inline || self.resolve) && !options.json {
+        if (self.inline || self.resolve) && !session.args.json {
             return Err(Error::invalid_input("--inline and --resolve apply to --json and --yaml").hint("add one of them"));
         }
-        inputs::run(&inputs::all_arguments(self.item.as_ref(), &self.more), ArgumentKind::Items, &self.list_args, options, |job| self.print_tree(job))
+        inputs::run(&inputs::all_arguments(self.item.as_ref(), &self.more), ArgumentKind::Items, &self.list_args, session, |job| self.print_tree(job))
     }
 
     /// Prints the text of the tree of one file.
-    fn print_yaml(&self, options: &Options) -> Result<Outcome> {
+    fn print_yaml(&self, session: &Session<'_>) -> Result<Outcome> {
         let arguments = inputs::all_arguments(self.item.as_ref(), &self.more);
         let [file] = arguments.as_slice() else {
             return Err(Error::invalid_input("--yaml prints the tree of one file").hint("leave out the other files"));
         };
         let (inline, resolve) = (self.inline, self.resolve);
         match ItemArg::parse(file) {
-            ItemArg { file, path: None } => ToYaml { file, inline, resolve }.run(options),
+            ItemArg { file, path: None } => ToYaml { file, inline, resolve }.run(session),
             ItemArg { path: Some(path), .. } => Err(Error::invalid_input(format!("--yaml prints the tree of a whole file, not {path}"))
                 .hint(format!("trilith get '{file}' --format yaml prints one item"))),
         }
     }
 
     fn print_tree(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
-        let mut file = job.open_file()?;
-        if self.resolve && job.options.json {
+        let mut file = job.open(FileRole::Any)?;
+        if self.resolve && job.session.args.json {
             // The output belongs to no folder.
             file = file.rebased_to(&BaseUri::None)?;
         }
         let item = file.item(job.item_path());
         let Some(found) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
-        if job.options.json {
+        if job.session.args.json {
             let mut how = ExpandOptions::default();
             (how.inline, how.resolve, how.inline_external) = (self.inline, self.resolve, self.resolve);
             (how.tags, how.attributes, how.errors_as_parts) = (self.tags, self.attributes, true);

@@ -2,12 +2,11 @@
 
 use clap::Args;
 use trilith::bytes::{BaseUri, read_text};
-use trilith::Change;
 use trilith::tree::Tree;
 use trilith::{Error, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 use crate::save_options::{BlockRewrite, SaveArgs};
 
 /// Replace the YAML tree of a file (--from), or rewrite the file with spare room for the tree
@@ -27,13 +26,15 @@ pub(crate) struct Update {
 
 impl Update {
     /// Changes the file.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let file = session.open(&self.file, FileRole::Tree)?;
+        let mut change = file.edit()?;
+        let file = change.file();
         let text = match &self.from {
             None => file.tree().text().to_owned(),
             Some(from) => {
                 let bytes = if from == "-" {
-                    let source = options.open_source(from)?;
+                    let source = session.open_source(from)?;
                     trilith::bytes::read_vec(&*source, 0, source.len(), file.limits())?
                 } else {
                     read_text(from, file.limits().text)?
@@ -43,12 +44,11 @@ impl Update {
             }
         };
         let tree = Tree::parse(text, file.limits())?;
-        options.add_references(&file, &tree)?;
+        session.add_references(file, &tree)?;
         let tree = file.rebase_text(&tree, &BaseUri::of_file(self.save.output_path(&self.file)))?.unwrap_or(tree);
-        let mut change = Change::new(&file);
         change.replace_tree(tree)?;
         let rewrite = if self.from.is_none() { BlockRewrite::Always } else { BlockRewrite::IfNeeded };
-        self.save.save_change(&mut change, (&self.file, ""), rewrite, options)?;
+        self.save.save_change(&mut change, (&self.file, ""), rewrite, session)?;
         Ok(Outcome::Success)
     }
 }

@@ -9,10 +9,10 @@ use trilith::check::{SchemaSet, ValidationReport, Validator};
 use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
 use super::schema::{SchemaSources, text_of};
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{InputFiles, FileJob};
 use crate::json::diagnostic_json;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::Output;
 use crate::advice::error_with_advice;
 
@@ -44,11 +44,11 @@ pub(crate) struct RuleArgs {
 
 impl Validate {
     /// Prints what is wrong.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let validators = self.rules.validators(options)?;
-        self.files.run(options, |job| {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let validators = self.rules.validators(session)?;
+        self.files.run(session, |job| {
             let (outcome, value) = validators.examine(job, VerdictSubject::File)?;
-            if job.options.json {
+            if job.session.args.json {
                 job.out.write_json(&value)?;
             }
             Ok(outcome)
@@ -77,7 +77,7 @@ impl ValidatorPool<'_> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut validator = match free {
             Some(free) => free,
-            None => self.rules.build_validator(self.schemas.clone(), job.options)?,
+            None => self.rules.build_validator(self.schemas.clone(), job.session)?,
         };
         let examined = validate_file(job, &mut validator, self.rules.strict, subject);
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
@@ -87,16 +87,16 @@ impl ValidatorPool<'_> {
 
 impl RuleArgs {
     /// Loads the schemas. Their faults hold for all files.
-    pub(crate) fn validators(&self, options: &Options) -> Result<ValidatorPool<'_>> {
-        let schemas = self.sources.load_schemas(&options.command_limits()?)?;
-        let first = self.build_validator(schemas.clone(), options)?;
+    pub(crate) fn validators(&self, session: &Session<'_>) -> Result<ValidatorPool<'_>> {
+        let schemas = self.sources.load_schemas(session.limits())?;
+        let first = self.build_validator(schemas.clone(), session)?;
         Ok(ValidatorPool { rules: self, schemas, free: Mutex::new(vec![first]) })
     }
 
-    fn build_validator(&self, schemas: SchemaSet, options: &Options) -> Result<Validator> {
-        let limits = options.command_limits()?;
+    fn build_validator(&self, schemas: SchemaSet, session: &Session<'_>) -> Result<Validator> {
+        let limits = session.limits();
         let mut validator = Validator::new(schemas).with_limits(limits.clone());
-        if options.verbose > 0 {
+        if session.args.verbose > 0 {
             validator = validator.max_problems(usize::MAX);
         }
         if let Some(path) = &self.schema {
@@ -104,7 +104,7 @@ impl RuleArgs {
             // A file, or the URI of a schema that is known.
             let text = match validator.schemas().text(&name).filter(|_| !path.exists()) {
                 Some(known) => known.to_owned(),
-                None => text_of(path, &limits)?,
+                None => text_of(path, limits)?,
             };
             validator.add_custom(&text, &name).map_err(|e| e.context(format!("reading schema {name}")))?;
         }
@@ -118,7 +118,7 @@ fn validate_file(
     strict: bool,
     subject: VerdictSubject,
 ) -> Result<(Outcome, Value)> {
-    let checked = job.open_file().and_then(|file| Ok((file.validate(validator, strict)?, file)));
+    let checked = job.open(FileRole::Any).and_then(|file| Ok((file.validate(validator, strict)?, file)));
     let (report, file) = match checked {
         Ok(found) => found,
         // A malformed file is an answer.
@@ -126,7 +126,7 @@ fn validate_file(
         Err(error) => return Err(error),
     };
     let mut value = Value::Null;
-    if job.options.json {
+    if job.session.args.json {
         let problems: Vec<_> = report.problems.iter().map(diagnostic_json).collect();
         value = json!({
             "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
@@ -134,7 +134,7 @@ fn validate_file(
             "unchecked": report.unchecked_rules,
         });
     } else {
-        print_report(&mut job.out, &job.name, (&report, subject), &file, job.options)?;
+        print_report(&mut job.out, &job.name, (&report, subject), &file, job.session)?;
     }
     if !report.is_valid() {
         return Ok((Outcome::Negative, value));
@@ -154,22 +154,22 @@ fn print_report(
     name: &str,
     (report, subject): (&ValidationReport, VerdictSubject),
     file: &File,
-    options: &Options,
+    session: &Session<'_>,
 ) -> Result<()> {
     for problem in &report.problems {
-        if problem.severity != Severity::Error && options.quiet {
+        if problem.severity != Severity::Error && session.args.quiet {
             continue;
         }
         print_problem(out, name, problem, file)?;
     }
     let shown = report.problems.len();
     let all = report.errors + report.warnings + report.notes;
-    if all > shown && !options.quiet {
+    if all > shown && !session.args.quiet {
         out.write_line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
     }
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
-    if report.notes > 0 && !options.quiet {
+    if report.notes > 0 && !session.args.quiet {
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
     let part = match subject {

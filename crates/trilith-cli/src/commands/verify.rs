@@ -8,11 +8,11 @@ use trilith_io::error::count_noun;
 use trilith::{ErrorKind, Result};
 
 use super::validate::VerdictSubject;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::conform;
 use crate::inputs::{InputFiles, FileJob};
 use crate::json::error_problem;
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::style::StyleRole;
 use crate::progress::ProgressPart;
@@ -38,13 +38,13 @@ pub(crate) struct Verify {
 
 impl Verify {
     /// Prints what is wrong.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         if let Some(document) = &self.conform {
-            return conform::run(document, &self.files, options);
+            return conform::run(document, &self.files, session);
         }
-        self.files.run(options, |job| {
+        self.files.run(session, |job| {
             let examined = examine(job, self.deep, VerdictSubject::File)?;
-            if job.options.json {
+            if job.session.args.json {
                 job.out.write_json(&examined.value)?;
             }
             Ok(examined.outcome)
@@ -75,8 +75,8 @@ pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool, subject: VerdictSubject
         }
         Err(error) => return Err(error),
     };
-    let value = if job.options.json { report_json(&job.name, &report) } else { Value::Null };
-    if !job.options.json {
+    let value = if job.session.args.json { report_json(&job.name, &report) } else { Value::Null };
+    if !job.session.args.json {
         report_text(job, &report, subject)?;
     }
     let outcome = match report.verdict() {
@@ -88,7 +88,7 @@ pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool, subject: VerdictSubject
 }
 
 fn read_report(job: &mut FileJob<'_>, deep: bool) -> Result<VerifyReport> {
-    let file = job.open_file()?;
+    let file = job.open(FileRole::Any)?;
     let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
     let hear = |bytes| progress.add(bytes);
     let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
@@ -156,7 +156,7 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
             (Some(error), _) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
-            (None, word) if job.options.verbose > 0 => {
+            (None, word) if job.session.args.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes OK"));
                 out.write_line(&format!("{name}: block {}: {word}", block.index))?;
             }
@@ -166,7 +166,7 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
     for sum in &report.checksums {
         match &sum.problem {
             Some(error) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
-            None if job.options.verbose > 0 => {
+            None if job.session.args.verbose > 0 => {
                 let place = if sum.path.is_empty() { "the file" } else { sum.path.as_str() };
                 let count = if sum.count > 1 { format!(" of {} parts", sum.count) } else { String::new() };
                 out.write_line(&format!("{name}: {}: {}{count} OK", escape_controls(place), sum.kind))?;

@@ -33,7 +33,7 @@ pub(crate) struct View {
 impl View {
     /// Says that there is no viewer.
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn run(&self, _: &crate::options::Options) -> trilith::Result<crate::Outcome> {
+    pub(crate) fn run(&self, _: &crate::session::Session<'_>) -> trilith::Result<crate::outcome::Outcome> {
         Err(trilith::Error::unsupported("this build has no viewer").hint("build it with the feature view"))
     }
 }
@@ -49,55 +49,55 @@ use trilith_view::ImageOrigin;
 use trilith_view::requests::ViewerSession;
 
 use super::View;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::session::Session;
 use crate::serve::{self, ServedSite};
 
 impl View {
     /// Serves until it is interrupted.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let session = create_session(options)?;
-        let begin = self.add_files(&session, options)?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let viewer = create_viewer(session)?;
+        let begin = self.add_files(&viewer, session)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))
             .map_err(|error| Error::io(format!("listening at port {} of this machine", self.port), error))?;
         let port = listener.local_addr().map_err(|error| Error::io("asking for the port", error))?.port();
-        let count = session.len();
-        let site = ServedSite::new(session, serve::generate_secret()?, port).with_embedding(self.embed);
+        let count = viewer.len();
+        let site = ServedSite::new(viewer, serve::generate_secret()?, port).with_embedding(self.embed);
         let address = format!("{}{begin}", site.page_address());
-        options.print_json_or_text(|| json!({"address": address, "port": port, "files": count}), |out| out.write_line(&address))?;
-        if !options.json && !options.quiet && !self.embed {
+        session.print_json_or_text(|| json!({"address": address, "port": port, "files": count}), |out| out.write_line(&address))?;
+        if !session.args.json && !session.args.quiet && !self.embed {
             crate::output::eprint_line("Ctrl-C ends the server");
         }
         if !self.no_browser && open::that_detached(&address).is_err() {
-            options.warn("cannot start a browser: open the URL in one");
+            session.warn("cannot start a browser: open the URL in one");
         }
         serve::run(listener, site)?;
         Ok(Outcome::Success)
     }
 
-    /// Adds the files to the session, and returns the part of the URL with the first item.
-    fn add_files(&self, session: &ViewerSession, options: &Options) -> Result<String> {
+    /// Adds the files to the viewer, and returns the part of the URL with the first item.
+    fn add_files(&self, viewer: &ViewerSession, session: &Session<'_>) -> Result<String> {
         let here = [".".to_owned()];
         let mut begin = String::new();
-        let gather = FileFinder::new().include_hidden(self.hidden).remote(options.remote_options()?);
+        let gather = FileFinder::new().include_hidden(self.hidden).remote(session.remote_options()?);
         for given in if self.files.is_empty() { &here[..] } else { &self.files } {
             let item = if bytes::path_of(given).exists() { ItemArg { file: given.clone(), path: None } } else { ItemArg::parse(given) };
-            let first = session.len();
+            let first = viewer.len();
             for FoundFile { name, problem, .. } in gather.clone().find(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
                     // A page could only show that it is not there.
-                    None if !bytes::is_url(&name) && name != "-" => drop(options.open_options()?.source(bytes::path_of(&name))?),
+                    None if !bytes::is_url(&name) && name != "-" => drop(session.open_options()?.source(bytes::path_of(&name))?),
                     None => {}
                 }
-                session.add(&bytes::display_name(&name), &name);
+                viewer.add(&bytes::display_name(&name), &name);
             }
             if let (Some(path), true) = (&item.path, begin.is_empty()) {
                 begin = format!("#file={first}&path={}", bytes::percent_encode(path));
             }
         }
-        match session.is_empty() {
+        match viewer.is_empty() {
             true => Err(Error::invalid_input("there is no file to show").hint("give files or folders that hold some")),
             false => Ok(self.add_origin(begin)),
         }
@@ -117,14 +117,14 @@ impl View {
 }
 
 /// Returns a session that opens the files with these options.
-fn create_session(options: &Options) -> Result<ViewerSession> {
+fn create_viewer(session: &Session<'_>) -> Result<ViewerSession> {
     // Each request has a separate budget, because a session may last all day.
-    let limits = options.limits_of_each()?;
-    let mut remote = options.remote_options()?;
+    let limits = session.args.parse_limits()?;
+    let mut remote = session.remote_options()?;
     remote.watch = None;
-    let mut opening = options.open_options()?.limits(limits.clone()).remote(remote);
-    if let Some(layout) = &options.under {
-        opening = opening.layout(options.read_layout(layout, &limits)?);
+    let mut opening = session.open_options()?.limits(limits.clone()).remote(remote);
+    if let Some(layout) = &session.args.under {
+        opening = opening.layout(session.read_layout(layout)?);
     }
     Ok(ViewerSession::new(move |place| opening.open(bytes::path_of(place))))
 }

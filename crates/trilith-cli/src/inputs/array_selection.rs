@@ -6,11 +6,11 @@ use trilith::file::{Item, ItemKind, missing_item_error, table_columns};
 use trilith::{Array, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
-use crate::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::outputs::{ClaimedOutputs, OutputTemplate};
+use crate::session::Session;
 
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
@@ -97,10 +97,10 @@ impl ArraySelection {
     pub(crate) fn run(
         &self,
         outputs: OutputTemplate<'_>,
-        options: &Options,
+        session: &Session<'_>,
         work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
     ) -> Result<Outcome> {
-        run_each(&self.item_arguments(), ArgumentKind::Items, &self.many, outputs, options, work)
+        run_each(&self.item_arguments(), ArgumentKind::Items, &self.many, outputs, session, work)
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn run_each(
     form: ArgumentKind,
     many: &FileListArgs,
     outputs: OutputTemplate<'_>,
-    options: &Options,
+    session: &Session<'_>,
     work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
     if is_several(arguments, form, many) {
@@ -124,5 +124,5 @@ pub(crate) fn run_each(
     let mut claims = ClaimedOutputs::new(outputs);
     let mut admit = |item: &ItemArg| claims.claim_outputs(item);
     let admit: Option<ItemCheck<'_>> = if outputs.output_path().is_some() { Some(&mut admit) } else { None };
-    run_checked(arguments, form, many, options, admit, work)
+    run_checked(arguments, form, many, session, admit, work)
 }

@@ -4,10 +4,10 @@ use clap::Args;
 use trilith::{Error, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, is_several, run_each};
-use crate::Outcome;
 use crate::item_arg::ItemArg;
-use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::outputs::OutputTemplate;
+use crate::session::Session;
 
 /// Inputs and outputs of a conversion.
 #[derive(Debug, Clone, Args)]
@@ -31,12 +31,12 @@ impl ConversionFiles {
     /// the errors of [`run_each`].
     pub(crate) fn run(
         &self,
-        options: &Options,
+        session: &Session<'_>,
         work: impl Fn(&mut FileJob<'_>, &str) -> Result<Outcome> + Sync,
     ) -> Result<Outcome> {
         let Some(output) = &self.output else {
             return match self.files.as_slice() {
-                [input, output] if !self.is_list() => convert_one(input, output, options, work),
+                [input, output] if !self.is_list() => convert_one(input, output, session, work),
                 files => Err(count_error(files)),
             };
         };
@@ -44,7 +44,7 @@ impl ConversionFiles {
             [input] if !self.is_list() && (output == "-" || !is_several(&self.files, ArgumentKind::Files, &self.many)) => {
                 let outputs = OutputTemplate::new(Some(output));
                 let output = outputs.file_for_item(input, "").unwrap_or_else(|| output.clone());
-                return convert_one(input, &output, options, work);
+                return convert_one(input, &output, session, work);
             }
             _ => {}
         }
@@ -53,7 +53,7 @@ impl ConversionFiles {
             return Err(Error::invalid_input("several files cannot all be written to standard output")
                 .hint("put {stem} into the name of the output: -o '{stem}.asdf'"));
         }
-        run_each(&self.files, ArgumentKind::Files, &self.many, outputs, options, |job| {
+        run_each(&self.files, ArgumentKind::Files, &self.many, outputs, session, |job| {
             let Some(output) = outputs.file_for_item(&job.name, "") else { return Ok(Outcome::Failed) };
             work(job, &output)
         })
@@ -67,10 +67,10 @@ impl ConversionFiles {
 fn convert_one(
     input: &str,
     output: &str,
-    options: &Options,
+    session: &Session<'_>,
     work: impl Fn(&mut FileJob<'_>, &str) -> Result<Outcome>,
 ) -> Result<Outcome> {
-    let mut job = FileJob::from_item(ItemArg { file: input.to_owned(), path: None }, options)?;
+    let mut job = FileJob::from_item(ItemArg { file: input.to_owned(), path: None }, session);
     let outcome = work(&mut job, output)?;
     job.out.finish()?;
     Ok(outcome)

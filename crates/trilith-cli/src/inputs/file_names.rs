@@ -9,8 +9,8 @@ use trilith::{Error, Result};
 
 use super::{ArgumentKind, FileListArgs, item_of};
 use crate::item_arg::ItemArg;
-use crate::options::Options;
 use crate::output::eprint_line;
+use crate::session::Session;
 
 /// Largest number of bytes of a listed name, with the byte that ends it.
 const MAX_NAME_LEN: u64 = 64 << 10;
@@ -39,14 +39,14 @@ pub(super) struct InputNames {
 }
 
 /// Refuses an argument that is not a file, but the path of an item in the file before it.
-fn check_item_paths(arguments: &[String], options: &Options) -> Result<()> {
+fn check_item_paths(arguments: &[String], session: &Session<'_>) -> Result<()> {
     for pair in arguments.windows(2) {
         let [file, path] = pair else { continue };
         let is_candidate = path.starts_with('/') && !file.contains('#') && !bytes::is_url(file);
         if !is_candidate || bytes::path_of(path).exists() || FileFinder::is_several(path) || !bytes::path_of(file).is_file() {
             continue;
         }
-        let opened = options.open_options().and_then(|opening| opening.open(bytes::path_of(file)));
+        let opened = session.open_options().and_then(|opening| opening.open(bytes::path_of(file)));
         if opened.is_ok_and(|opened| opened.item(path).is_ok()) {
             let (file, path) = (bytes::display_name(file), bytes::display_name(path));
             return Err(Error::invalid_input(format!("there is no file {path}"))
@@ -66,15 +66,15 @@ impl InputNames {
         form: ArgumentKind,
         many: &FileListArgs,
         gather: FileFinder,
-        options: &Options,
+        session: &Session<'_>,
     ) -> Result<Self> {
         let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
         let is_list = many.files_from.as_deref() == Some("-");
         if pipes + usize::from(is_list) > 1 {
             return Err(Error::invalid_input("standard input (-) can be read only once"));
         }
-        check_item_paths(arguments, options)?;
-        let mut list = many.files_from.as_deref().map(|path| open_list(path, options)).transpose()?;
+        check_item_paths(arguments, session)?;
+        let mut list = many.files_from.as_deref().map(|path| open_list(path, session)).transpose()?;
         let mut remote = arguments.iter().any(|argument| bytes::is_url(argument));
         if let Some(list) = &mut list {
             let start = list.fill_buf().map_err(|e| Error::io("reading the list of files", e))?;
@@ -100,7 +100,7 @@ impl InputNames {
     ///
     /// # Errors
     /// Returns an error if there was no file at all.
-    pub(super) fn report_skipped(&self, count: u64, options: &Options) -> Result<()> {
+    pub(super) fn report_skipped(&self, count: u64, session: &Session<'_>) -> Result<()> {
         let others = match self.skipped {
             0 => None,
             1 => Some("1 other file was skipped".to_owned()),
@@ -111,7 +111,7 @@ impl InputNames {
             return Err(Error::invalid_input(format!("no ASDF, FITS or Dudley file was found{others}"))
                 .hint("a file is always read when it is named itself"));
         }
-        if let (Some(others), false) = (others, options.quiet) {
+        if let (Some(others), false) = (others, session.args.quiet) {
             eprint_line(&others);
         }
         Ok(())
@@ -179,10 +179,9 @@ impl Iterator for InputNames {
     }
 }
 
-fn open_list(path: &str, options: &Options) -> Result<Box<dyn BufRead + Send>> {
+fn open_list(path: &str, session: &Session<'_>) -> Result<Box<dyn BufRead + Send>> {
     if path == "-" {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
-    let limits = options.command_limits()?;
-    Ok(Box::new(Cursor::new(options.read_text(path, &limits)?)))
+    Ok(Box::new(Cursor::new(session.read_text(path)?)))
 }

@@ -153,11 +153,25 @@ fn display_item(path: &str) -> String {
 
 /// The last part of the name of a file, of a URL without its query. In the name of a file of this machine `?`, `#` and `\` are
 /// characters as any other.
-pub(crate) fn last_part(file: &str) -> String {
+fn last_part(file: &str) -> String {
     if is_url(file) {
         return file.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or(file).to_owned();
     }
     path_of(file).file_name().map_or_else(|| file.to_owned(), |name| name_of(Path::new(name)).into_owned())
+}
+
+/// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
+pub(crate) fn split_extension(file: &str) -> (String, String) {
+    if file == "-" {
+        return ("stdin".to_owned(), "asdf".to_owned());
+    }
+    let name = last_part(file);
+    let packed = name.len().checked_sub(3).filter(|at| name.get(*at..).is_some_and(|end| end.eq_ignore_ascii_case(".gz")));
+    let (plain, gz) = name.split_at(packed.unwrap_or(name.len()));
+    match plain.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!("{ending}{gz}")),
+        _ => (plain.to_owned(), format!("asdf{gz}")),
+    }
 }
 
 /// The name of a file that is written for an item: `{stem}` in `output` is the name of the file without its

@@ -371,7 +371,8 @@ fn reason(stderr: &str, place: &Path) -> Option<String> {
         })
         .collect();
     let text = words.join(" ");
-    (text.len() > 10).then_some(text)
+    let text = text.strip_prefix("FILE: ").unwrap_or(&text);
+    (text.len() > 10).then(|| text.to_owned())
 }
 
 /// Runs a reading command on a file: whether every file is as it was.

@@ -82,7 +82,10 @@ impl Signature {
             Ok(0) => None,
             Ok(at) if (Self::SIGNATURE_LEN..=source.len()).contains(&at) => Some(at),
             Ok(at) => {
-                let message = format!("E405: the layout should start at byte {at} of {} bytes", source.len());
+                let message = format!(
+                    "E405: the layout starts at byte {at}, but the file ends at byte {}: it is truncated, or its header is damaged",
+                    source.len()
+                );
                 return Err(Error::malformed(message).at_byte(8));
             }
             Err(_) => return Err(Error::malformed(format!("E405: the address of the layout is negative ({at})")).at_byte(8)),

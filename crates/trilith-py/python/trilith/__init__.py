@@ -9,6 +9,20 @@ Groups behave like dictionaries and lists, arrays like numpy's:
 ...     exposure = f["roman"]["meta"]["exposure"]
 >>> image[0], exposure
 (array([0, 1, 2]), 139.8)
+
+=====================================  ==========================================================
+Open a file of any format              `open`, which returns a `File`
+Read a slice, a column of a table      `f["roman/data"][:10]`, `f["stars"]["flux"]` (`Array`)
+Read an attribute or a FITS card       `f["fits/SCI@EXPTIME"]`, `f["fits/SCI"].attrs`
+Write a file                           `write`, `dumps`; from several processes `create`, `resume`
+Edit a file                            `f["meta/observer"] = "H. Leavitt"`, then `f.update()`
+Convert a file                         `convert`
+Values of many files as a table        `table`
+Arrays of many files as one            `concat`; for the files of a Dudley catalog `open_set`
+Coordinates on the sky                 `f["roman/data"].wcs` (`WCS`), `wcs`, `cutout`, `covering`
+Look at an image or a plot             `show`, `view`
+Describe a file of raw bytes           `Layout`
+=====================================  ==========================================================
 """
 
 from collections import abc as _abc

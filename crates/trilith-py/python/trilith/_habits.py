@@ -69,7 +69,7 @@ def search(
     tag : str, optional
         A pattern for the tag, such as `"**unit-1.*"`.
     datatype : str, optional
-        The datatype of an array.
+        The datatype of an array, such as `"float32"` or `"f4"`.
     shape : tuple of int, optional
         The shape of an array. None matches any length.
 

@@ -112,12 +112,14 @@ impl Backend for AsdfFile {
         if let Some(listing) = super::fits::listing_at(self, path)? {
             let numbered = super::hdu_paths::path_by_number(&listing, path);
             let path = numbered.as_deref().unwrap_or(path);
-            let found = walk::find(&listing, path)?;
+            let found = walk::find(&listing, path)
+                .map_err(|error| super::hdu_paths::missing_hdu_error(&listing, path).unwrap_or(error))?;
             let place = node_location(found.node(&listing));
             let other = found.external_file().map_or_else(|| Arc::new(listing), Arc::clone);
             return Ok(ResolvedItem { external_file: Some(other), place });
         }
-        Ok(to_resolved_item(&walk::find(self, path)?, self))
+        let found = walk::find(self, path).map_err(|error| super::hdu_paths::missing_hdu_error(self, path).unwrap_or(error))?;
+        Ok(to_resolved_item(&found, self))
     }
 
     fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {

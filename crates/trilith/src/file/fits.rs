@@ -15,7 +15,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress};
-use super::hdu_paths::path_by_number;
+use super::hdu_paths::{missing_hdu_error, path_by_number};
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
@@ -186,9 +186,22 @@ pub(super) fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
 /// Returns the errors of [`open_fits`] and [`TreePath::parse`].
 pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
     let file = listing_at(&file, path)?.unwrap_or(file);
-    let card = card_path(&file, path)?;
+    let path = resolve_tree_path(&file, path)?;
+    Ok((file, path))
+}
+
+/// Returns the path in the tree of the file itself, as [`resolve_fits_path`] does: an HDU may have its name there, and a card
+/// may be an attribute (`/fits/SCI@EXPTIME`).
+///
+/// # Errors
+/// Returns the errors of [`TreePath::parse`].
+pub fn resolve_tree_path(file: &AsdfFile, path: &str) -> Result<TreePath> {
+    if let Some(error) = missing_hdu_error(file, path) {
+        return Err(error);
+    }
+    let card = card_path(file, path)?;
     let path = card.as_deref().unwrap_or(path);
-    let parsed = |path: &str| TreePath::parse(path_by_number(&file, path).as_deref().unwrap_or(path));
+    let parsed = |path: &str| TreePath::parse(path_by_number(file, path).as_deref().unwrap_or(path));
     let is_there = |path: &TreePath| file.tree().find(path).is_some();
     let written = parsed(path)?;
     let decoded = match leniently_decoded(path) {
@@ -198,11 +211,7 @@ pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePa
     let above = |path: &TreePath| path.keys().split_last().map(|(_, above)| above.iter().cloned().collect::<TreePath>());
     let has_parent = |path: &TreePath| above(path).is_some_and(|above| is_there(&above));
     let is_meant = |decoded: &TreePath| is_there(decoded) || !has_parent(&written) && has_parent(decoded);
-    let path = match decoded.filter(is_meant) {
-        Some(decoded) => decoded,
-        None => written,
-    };
-    Ok((file, path))
+    Ok(decoded.filter(is_meant).unwrap_or(written))
 }
 
 /// The path of a card, or of a part of one, in the tree of a FITS file: that of `/fits/0@EXPTIME` is `/fits/0/header/EXPTIME`. None for

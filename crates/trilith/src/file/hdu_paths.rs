@@ -4,8 +4,9 @@ use super::address::{AddressPattern, split_address};
 use super::fits::{HduArrays, hdu_arrays};
 use super::{Item, ItemKind};
 use crate::asdf::AsdfFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fits::Hdu;
+use crate::percent::leniently_decoded;
 use crate::tree::{Node, TreePath};
 
 /// Returns a pattern with the number of an HDU in the place of its name, `/fits/1@DATE` for `/fits/SCI@DATE`, if it has one that is in the
@@ -29,7 +30,7 @@ pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
 }
 
 impl<'f> Item<'f> {
-    /// Returns the data of an HDU in the list of a FITS file: an HDU stands for its data where an array or a table is asked for. None for
+    /// Returns the data of an HDU in the list of a FITS file: an HDU counts as its data where an array or a table is asked for. None for
     /// any other item, and for an HDU without data.
     pub(crate) fn hdu_data(&self) -> Result<Option<Item<'f>>> {
         if self.kind() != ItemKind::Mapping || !self.as_asdf().is_some_and(|(file, node)| is_hdu(file, node)) {
@@ -54,6 +55,44 @@ fn path_with_number(hdus: &HduArrays, path: &str) -> Option<String> {
     let number = hdus.fits.find(name).ok()?.index();
     let root = TreePath::root().join("fits").join(number.to_string());
     Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
+}
+
+/// The error for a path with the name of an HDU that the FITS file does not have; None for any other path.
+pub(super) fn missing_hdu_error(file: &AsdfFile, path: &str) -> Option<Error> {
+    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
+    let parsed = TreePath::parse(path).ok()?;
+    let [first, key, ..] = parsed.keys() else { return None };
+    let is_found = |key: &str| hdus.fits.find(key).is_ok() || hdus.fits.find(without_attribute(key)).is_ok();
+    if first != "fits" || is_found(key) || is_found(&leniently_decoded(key)) {
+        return None;
+    }
+    let name = without_attribute(key);
+    let names = list_hdu_names(hdus);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Some(Error::missing_key(name, &names, 0).at_path(path))
+}
+
+/// The key before the name of an attribute: `SCI` of `SCI@EXPTIME`.
+fn without_attribute(key: &str) -> &str {
+    key.split('@').next().unwrap_or(key)
+}
+
+/// The names of the HDUs if a node is the list of them.
+pub(super) fn list_names_at(file: &AsdfFile, list: Node<'_>) -> Vec<String> {
+    let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
+    hdu_arrays(file).filter(|hdus| hdus.is_listing && is_list).map_or_else(Vec::new, list_hdu_names)
+}
+
+fn list_hdu_names(hdus: &HduArrays) -> Vec<String> {
+    hdus.fits.hdus().iter().map(|hdu| hdu_name(hdus, hdu)).collect()
+}
+
+/// The name of an HDU in a path, or its number if it has no name.
+fn hdu_name(hdus: &HduArrays, hdu: &Hdu) -> String {
+    let is_found = |name: &str| hdus.fits.find(name).is_ok_and(|found| found.index() == hdu.index());
+    let versioned = format!("{},{}", hdu.name(), hdu.version());
+    let known = [hdu.name(), &versioned].into_iter().find(|name| !hdu.name().is_empty() && is_found(name)).map(str::to_owned);
+    known.unwrap_or_else(|| hdu.index().to_string())
 }
 
 /// The number of the HDU that a key names, in the list of HDUs.

@@ -57,7 +57,8 @@ pub fn missing_item_error(item: &Item<'_>, path: &str) -> Error {
     let count = children.len();
     let names = children.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text));
     let columns = column_names(&at).unwrap_or_default().into_iter().map(Cow::Owned);
-    let names: Vec<Cow<'_, str>> = names.chain(columns).collect();
+    let hdus = at.as_asdf().map_or_else(Vec::new, |(file, node)| super::hdu_paths::list_names_at(file, node));
+    let names: Vec<Cow<'_, str>> = names.chain(columns).chain(hdus.into_iter().map(Cow::Owned)).collect();
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
     let items = if names.is_empty() { count } else { 0 };

@@ -7,7 +7,7 @@ use trilith::asdf::{AsdfFile, Block, FitsContainer};
 use trilith::file::hdu_summaries;
 
 use crate::json::codec_json;
-use crate::options::Options;
+use crate::session::Session;
 use crate::output::{Output, TextTable, display_size};
 
 /// Returns `true` for a FITS file without an ASDF file in it, which is shown as a list of its HDUs.
@@ -78,7 +78,7 @@ pub(crate) fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
 }
 
 /// Prints the facts and the first blocks as text.
-pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, session: &Session<'_>) -> Result<()> {
     let sections = file.sections();
     if is_fits_without_asdf(file) {
         let list = file.tree().node_at_pointer("/fits");
@@ -108,7 +108,7 @@ pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, opt
     if let Some(standard) = sections.header().standard() {
         facts.push(("standard", standard.to_owned()));
     }
-    if let Some(row) = sections.generation().filter(|_| options.verbose > 0) {
+    if let Some(row) = sections.generation().filter(|_| session.args.verbose > 0) {
         facts.push(("written", row.written.to_owned()));
     }
     if let Some(container) = file.container() {
@@ -148,8 +148,8 @@ pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, opt
     out.name_value_lines(facts)?;
     if !blocks.is_empty() {
         out.write_line("")?;
-        block_table(file, &blocks, if options.verbose > 0 { usize::MAX } else { 20 }).print(out)?;
-        if blocks.len() > 20 && options.verbose == 0 {
+        block_table(file, &blocks, if session.args.verbose > 0 { usize::MAX } else { 20 }).print(out)?;
+        if blocks.len() > 20 && session.args.verbose == 0 {
             out.write_line(&format!("... and {} more (trilith blocks lists them all)", blocks.len() - 20))?;
         }
     }

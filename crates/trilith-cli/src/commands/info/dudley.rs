@@ -5,11 +5,11 @@ use trilith_io::suggest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin};
 use trilith::{ErrorKind, Result};
 
-use crate::options::Options;
+use crate::session::Session;
 use crate::output::{Output, display_size};
 
 /// Prints the facts.
-pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
+pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, session: &Session<'_>) -> Result<()> {
     let count = match count_items(file) {
         Ok(count) => Some(count),
         Err(error) if error.kind() == ErrorKind::Limit => None,
@@ -20,12 +20,12 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, option
     let (at, beside) = match file.origin() {
         LayoutOrigin::Embedded(at) => (Some(*at), None),
         LayoutOrigin::Sidecar(name) => (None, Some(name.clone())),
-        LayoutOrigin::Supplied => (None, options.under.clone()),
+        LayoutOrigin::Supplied => (None, session.args.under.clone()),
         LayoutOrigin::Derived(_) => (None, None),
     };
     let format = if let LayoutOrigin::Derived(format) = file.origin() { Some(*format) } else { None };
     let length = || file.layout().text_end();
-    if options.json {
+    if session.args.json {
         let mut facts = json!({
             "file": name, "family": "dudley", "generation": file.generation_name(), "header": null, "standard": null,
             "comments": [], "container": null, "signature": signature, "byteorder": order,

@@ -9,10 +9,10 @@ use trilith::array::attribute::ItemAttribute;
 use trilith::file::{ItemKind, children_text};
 use trilith::{Error, File, Item, Result};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::{datatype_json, datatype_text, add_layout_metadata};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::commands::blocks;
 use crate::commands::tree::attributes_json;
 use crate::output::{Output, escape_controls, display_size};
@@ -34,9 +34,9 @@ pub(crate) struct Info {
 
 impl Info {
     /// Prints what the file is.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, options, |job| {
-            let file = job.open_file()?;
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, session, |job| {
+            let file = job.open(FileRole::Any)?;
             if self.blocks {
                 if let Some(path) = job.path.as_deref().filter(|path| !path.is_empty()) {
                     let message = format!("--blocks lists the blocks of a whole file, not of {path}");
@@ -44,7 +44,7 @@ impl Info {
                 }
                 return blocks::print_file_blocks(job, &file);
             }
-            if !options.json {
+            if !session.args.json {
                 job.print_separator()?;
             }
             if let Some(path) = job.path.clone().filter(|path| !path.is_empty()) {
@@ -52,10 +52,10 @@ impl Info {
             }
             let (out, name) = (&mut job.out, &job.name);
             match (file.as_asdf(), file.as_dudley()) {
-                (Some(file), _) if options.json => out.write_json(&asdf::info_json(name, file)?)?,
-                (Some(file), _) => asdf::print_asdf_info(out, name, file, options)?,
-                (_, Some(file)) => dudley::print_info(out, name, file, options)?,
-                _ => print_info(out, name, &file, options)?,
+                (Some(file), _) if session.args.json => out.write_json(&asdf::info_json(name, file)?)?,
+                (Some(file), _) => asdf::print_asdf_info(out, name, file, session)?,
+                (_, Some(file)) => dudley::print_info(out, name, file, session)?,
+                _ => print_info(out, name, &file, session)?,
             }
             job.warn_all(file.warnings());
             Ok(Outcome::Success)
@@ -66,9 +66,9 @@ impl Info {
 /// Describes one item, and decodes nothing of it.
 fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome> {
     let Some(item) = job.report_missing(file.item(path))? else { return Ok(Outcome::Negative) };
-    let (options, name, out) = (job.options, &job.name, &mut job.out);
+    let (session, name, out) = (job.session, &job.name, &mut job.out);
     if item.kind() != ItemKind::Array {
-        if options.json {
+        if session.args.json {
             let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes_to_value(&item)?});
             if let Some(doc) = item.metadata().comment {
                 facts["doc"] = json!(escape_controls(&doc));
@@ -85,7 +85,7 @@ fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome>
     }
     let mut facts = item.describe()?;
     facts.unit = facts.unit.or_else(|| item.unit());
-    if options.json {
+    if session.args.json {
         let mut said = json!({
             "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype_json(&facts.datatype), "shape": facts.shape,
             "nbytes": facts.nbytes, "storage": facts.storage, "byteorder": facts.byteorder.name(), "remarks": facts.remarks,
@@ -130,9 +130,9 @@ fn print_attributes(out: &mut Output, item: &Item<'_>) -> Result<()> {
 }
 
 /// Shows facts about a file of any family.
-fn print_info(out: &mut Output, name: &str, file: &File, options: &Options) -> Result<()> {
+fn print_info(out: &mut Output, name: &str, file: &File, session: &Session<'_>) -> Result<()> {
     let arrays = file.arrays()?.len();
-    if options.json {
+    if session.args.json {
         let facts = json!({
             "file": name, "family": file.family(), "generation": file.family(), "items": arrays, "blocks": [],
             "size": file.source().len(),

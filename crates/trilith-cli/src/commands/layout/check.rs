@@ -8,8 +8,8 @@ use trilith_io::error::count_noun;
 use trilith::layout::{DiagnosticCode, LineCorrection, Dialect, EvaluationError, EvaluateOptions as Evaluate, SuppliedValue};
 
 use super::{LayoutArg, diagnostic_to_json};
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::{Output, escape_controls};
 
 /// A diagnostic, and the correction of what is wrong.
@@ -40,11 +40,11 @@ pub(super) struct Check {
 
 impl Check {
     /// Prints what is wrong.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let mut parsed = self.input.parse_layout(options)?;
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let mut parsed = self.input.parse_layout(session)?;
         if let Some(layout) = &parsed.layout {
             let mut how = Evaluate::default();
-            how.limits = options.command_limits()?;
+            how.limits = session.limits().clone();
             match layout.evaluate(&how, |_| Ok(SuppliedValue::Missing)) {
                 Ok(found) => {
                     if let Ok(overlaps) = found.overlaps() {
@@ -57,15 +57,15 @@ impl Check {
             }
         }
         let has_errors = parsed.has_errors();
-        let corrections = parsed.corrections(&options.command_limits()?)?;
+        let corrections = parsed.corrections(session.limits())?;
         let all: Vec<DiagnosticFix> = parsed.diagnostics.into_iter().zip(corrections).collect();
         let (warnings, errors): (Vec<DiagnosticFix>, Vec<DiagnosticFix>) =
             all.into_iter().partition(|(diagnostic, _)| diagnostic.severity == Severity::Warning);
         let mut out = Output::new();
-        if options.json {
+        if session.args.json {
             out.write_json(&json!({"dialect": parsed.dialect.name(), "errors": diagnostics_to_json(&errors), "warnings": diagnostics_to_json(&warnings)}))?;
         } else {
-            let shown = errors.iter().chain(warnings.iter().filter(|_| !options.quiet));
+            let shown = errors.iter().chain(warnings.iter().filter(|_| !session.args.quiet));
             for (diagnostic, correction) in shown {
                 for line in diagnostic.render(&parsed.text, &self.input.file).lines() {
                     out.write_line(line)?;
@@ -76,7 +76,7 @@ impl Check {
                     out.write_line(&format!("{margin} = write{place}: {}", escape_controls(&made.text)))?;
                 }
             }
-            if has_errors && parsed.is_guessed && !options.quiet {
+            if has_errors && parsed.is_guessed && !session.args.quiet {
                 let other = if parsed.dialect == Dialect::D2025 { Dialect::D2026 } else { Dialect::D2025 };
                 out.write_line(&format!(
                     "{}: read as the dialect of {}; --dialect {other} reads it as the other",

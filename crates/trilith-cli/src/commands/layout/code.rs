@@ -8,8 +8,8 @@ use trilith::dudley::{native_order, stored_text};
 use trilith::layout::{Byteorder, CodeLanguage, CodeOutput};
 use trilith::{Error, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::{Output, eprint_line, display_size};
 use crate::outputs::check_absent;
 use crate::output_file::OutputFile;
@@ -46,13 +46,13 @@ fn languages() -> clap::builder::PossibleValuesParser {
 
 impl Code {
     /// Writes the program.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let Some(layout) = self.input.load_template(session)? else { return Ok(Outcome::Negative) };
         let language = CodeLanguage::from_name(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
         let output = self.output.as_deref().filter(|path| *path != "-");
         let stem = |path: &str| path_of(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or_else(|| stem(output.unwrap_or(&self.input.file))).unwrap_or_default();
-        let order: Byteorder = options.byteorder().or(layout.order()).unwrap_or(native_order());
+        let order: Byteorder = session.args.byteorder().or(layout.order()).unwrap_or(native_order());
         let text = stored_text(&layout);
         let content = match (self.raw, self.bare) {
             (true, _) => CodeOutput::Raw,
@@ -61,15 +61,15 @@ impl Code {
         };
         let code = layout.code_for(language, &name, order, content)?;
         if let Some(path) = output {
-            check_absent([&path_of(path).into_owned()], options.overwrite)?;
-            options.check_inputs(path, &[])?;
-            let written = OutputFile::write_text(path, &code, options)?;
-            if !options.quiet && !options.json {
+            check_absent([&path_of(path).into_owned()], session.args.overwrite)?;
+            session.check_inputs(path, &[])?;
+            let written = OutputFile::write_text(path, &code, session)?;
+            if !session.args.quiet && !session.args.json {
                 eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
         let mut out = Output::new();
-        if options.json {
+        if session.args.json {
             out.write_json(&json!({"file": output, "language": language.name(), "code": code}))?;
         } else if output.is_none() {
             out.write_lines(code.trim_end_matches('\n'))?;

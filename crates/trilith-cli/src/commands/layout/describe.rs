@@ -6,8 +6,8 @@ use trilith::convert::describe_layout;
 use trilith::Result;
 
 use super::print::write_layout;
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 
 /// Write a layout of the arrays of an ASDF file, in their present places
 ///
@@ -25,10 +25,10 @@ pub(super) struct Describe {
 
 impl Describe {
     /// Writes the layout.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf(&self.file)?;
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let file = session.open(&self.file, FileRole::Tree)?.into_asdf()?;
         let text = describe_layout(&file)?;
-        write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), options)?;
+        write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), session)?;
         Ok(Outcome::Success)
     }
 }

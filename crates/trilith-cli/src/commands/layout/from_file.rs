@@ -5,8 +5,8 @@ use serde_json::json;
 use trilith::Result;
 
 use super::print::write_layout;
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 
 /// Write the layout of a file of another format, derived from the file's own metadata
 ///
@@ -24,11 +24,11 @@ pub(super) struct FromFile {
 
 impl FromFile {
     /// Writes the layout.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let (source, resolve) = options.open_with(&self.input, &options.command_limits()?)?;
-        let derived = options.open_options()?.layout_from(&source, &*resolve)?;
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let (source, resolve) = session.open_with_resolver(&self.input)?;
+        let derived = session.open_options()?.layout_from(&source, &*resolve)?;
         let report = json!({"format": derived.format, "dialect": "2025", "text": derived.text});
-        write_layout(self.output.as_deref(), &derived.text, &[], report, options)?;
+        write_layout(self.output.as_deref(), &derived.text, &[], report, session)?;
         Ok(Outcome::Success)
     }
 }

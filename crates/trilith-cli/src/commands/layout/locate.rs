@@ -5,9 +5,9 @@ use serde_json::json;
 use trilith::{Error, Result};
 
 use super::LayoutArg;
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::json::{datatype_json, datatype_text};
-use crate::options::Options;
+use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 use crate::advice::error_with_advice;
 
@@ -32,17 +32,17 @@ pub(super) struct Locate {
 
 impl Locate {
     /// Prints a line for each file.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let catalog = match &self.catalog {
             Some(catalog) => catalog,
-            None if self.input.read_catalog(options)?.is_some() => &self.input.file,
+            None if self.input.read_catalog(session)?.is_some() => &self.input.file,
             None => {
                 let message = format!("{} is no catalog that holds the layout of its files", self.input.file);
                 return Err(Error::invalid_input(message).hint("name the catalog with --catalog"));
             }
         };
-        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
-        let file = options.open_family(catalog, Some(layout), self.raw)?;
+        let Some(layout) = self.input.load_template(session)? else { return Ok(Outcome::Negative) };
+        let file = session.open(catalog, FileRole::FileSet { layout: Some(layout), is_raw: self.raw })?;
         let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{catalog} is not a catalog"))) };
         let mut list = Vec::new();
         let mut table = TextTable::new(&["<file", ">byte", "datatype", "shape", "byteorder"]);
@@ -51,14 +51,14 @@ impl Locate {
             count += 1;
             let Some(described) = place.description()? else {
                 missing += 1;
-                if options.json {
+                if session.args.json {
                     list.push(json!({"file": place.file, "offset": null, "address": null, "datatype": null, "shape": null}));
                 }
                 return Ok(());
             };
             let (kind, order, shape) = (&described.datatype, described.byteorder, &described.shape);
             let nbytes = shape.iter().try_fold(kind.item_size(), |n, dim| n.checked_mul(*dim));
-            if options.json {
+            if session.args.json {
                 let address = place.located.as_ref().and_then(|found| found.address);
                 let strides = place.located.as_ref().map(|found| found.strides.get(..shape.len()).unwrap_or(&[]).to_vec());
                 list.push(json!({
@@ -73,15 +73,15 @@ impl Locate {
             Ok(())
         });
         if let Err(error) = located {
-            return super::report_layout_error(error, options);
+            return super::report_layout_error(error, session);
         }
         let is_unknown = missing > 0 && missing == count;
-        if is_unknown && !options.json {
+        if is_unknown && !session.args.json {
             crate::output::eprint_line(&format!("trilith: {}", error_with_advice(&family.no_item(&self.item))));
             return Ok(Outcome::Negative);
         }
         let document = || json!({"layout": self.input.file, "item": self.item, "files": list});
-        options.print_json_or_text(document, |out| table.print(out))?;
+        session.print_json_or_text(document, |out| table.print(out))?;
         Ok(if is_unknown { Outcome::Negative } else { Outcome::Success })
     }
 }

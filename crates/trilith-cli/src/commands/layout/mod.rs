@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use trilith::bytes::read_vec;
 use trilith::dudley::{Catalog, Signature};
 use trilith::layout::{self, Dialect, ParseOptions, ParseResult};
-use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
+use trilith::{Diagnostic, Error, File, Limits, Location, Result, Severity};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 use crate::output::{Output, escape_controls};
 use crate::advice::{error_remedy, error_with_advice};
 
@@ -49,19 +49,19 @@ enum LayoutCommand {
 
 impl Layout {
     /// Runs the subcommand.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         match &self.command {
-            LayoutCommand::Check(command) => command.run(options),
-            LayoutCommand::Resolve(command) => command.run(options),
-            LayoutCommand::Print(command) => command.run(options),
-            LayoutCommand::Translate(command) => command.run(options),
-            LayoutCommand::Describe(command) => command.run(options),
-            LayoutCommand::Locate(command) => command.run(options),
-            LayoutCommand::New(command) => command.run(options),
-            LayoutCommand::From(command) => command.run(options),
-            LayoutCommand::Write(command) => command.run(options),
-            LayoutCommand::Catalog(command) => command.run(options),
-            LayoutCommand::Code(command) => command.run(options),
+            LayoutCommand::Check(command) => command.run(session),
+            LayoutCommand::Resolve(command) => command.run(session),
+            LayoutCommand::Print(command) => command.run(session),
+            LayoutCommand::Translate(command) => command.run(session),
+            LayoutCommand::Describe(command) => command.run(session),
+            LayoutCommand::Locate(command) => command.run(session),
+            LayoutCommand::New(command) => command.run(session),
+            LayoutCommand::From(command) => command.run(session),
+            LayoutCommand::Write(command) => command.run(session),
+            LayoutCommand::Catalog(command) => command.run(session),
+            LayoutCommand::Code(command) => command.run(session),
         }
     }
 }
@@ -99,58 +99,58 @@ pub(super) struct LayoutArg {
 
 impl LayoutArg {
     /// Returns `true` for a native file, which has its data as well.
-    pub(super) fn is_native(&self, options: &Options) -> Result<bool> {
-        Ok(self.file != "-" && Signature::read(&*options.open_source(&self.file)?)?.is_some())
+    pub(super) fn is_native(&self, session: &Session<'_>) -> Result<bool> {
+        Ok(self.file != "-" && Signature::read(&*session.open_source(&self.file)?)?.is_some())
     }
 
     /// Reads and parses the layout.
-    pub(super) fn parse_layout(&self, options: &Options) -> Result<ParseResult> {
-        let limits = options.command_limits()?;
-        let source = options.open_source(&self.file)?;
+    pub(super) fn parse_layout(&self, session: &Session<'_>) -> Result<ParseResult> {
+        let limits = session.limits();
+        let source = session.open_source(&self.file)?;
         let bytes = match Signature::read(&*source)? {
             // A native file: the layout that it holds.
-            Some(_) => trilith::dudley::layout_text(&source, &*options.open_options()?.resolver(trilith::bytes::path_of(&self.file)), &limits)?,
+            Some(_) => trilith::dudley::layout_text(&source, &*session.open_options()?.resolver(trilith::bytes::path_of(&self.file)), limits)?,
             None if source.len() > limits.text => {
                 return Err(Limits::exceeded_error("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
             }
-            None => read_vec(&*source, 0, source.len(), &limits)?,
+            None => read_vec(&*source, 0, source.len(), limits)?,
         };
         let mut how = ParseOptions::with_dialect(self.dialect.map(Dialect::from));
-        how.limits = limits;
+        how.limits = limits.clone();
         layout::parse(&bytes, &how)
     }
 
     /// Reads a layout that has to be right to go on; otherwise its errors are shown.
-    pub(super) fn load_layout(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
-        let parsed = self.parse_layout(options)?;
+    pub(super) fn load_layout(&self, session: &Session<'_>) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
+        let parsed = self.parse_layout(session)?;
         if let Some(layout) = parsed.layout {
             return Ok(Some((layout, parsed.diagnostics)));
         }
         let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
-        self.print_errors(options, &parsed.text, &errors)?;
+        self.print_errors(session, &parsed.text, &errors)?;
         Ok(None)
     }
 
     /// The catalog that the file is, if it is one that holds the layout of its files.
-    pub(super) fn read_catalog(&self, options: &Options) -> Result<Option<Catalog>> {
-        if !self.is_native(options)? {
+    pub(super) fn read_catalog(&self, session: &Session<'_>) -> Result<Option<Catalog>> {
+        if !self.is_native(session)? {
             return Ok(None);
         }
-        let catalog = options.open_catalog(&self.file).and_then(|stream| Catalog::read(&stream));
+        let catalog = session.open(&self.file, FileRole::Catalog).and_then(File::into_dudley).and_then(|stream| Catalog::read(&stream));
         Ok(catalog.ok().filter(|catalog| catalog.template().is_some()))
     }
 
     /// Reads the layout of files: of a catalog that holds it, this one.
-    pub(super) fn load_template(&self, options: &Options) -> Result<Option<layout::Layout>> {
-        match self.read_catalog(options)?.and_then(|catalog| catalog.template().cloned()) {
+    pub(super) fn load_template(&self, session: &Session<'_>) -> Result<Option<layout::Layout>> {
+        match self.read_catalog(session)?.and_then(|catalog| catalog.template().cloned()) {
             Some(template) => Ok(Some(template)),
-            None => Ok(self.load_layout(options)?.map(|(layout, _)| layout)),
+            None => Ok(self.load_layout(session)?.map(|(layout, _)| layout)),
         }
     }
 
     /// Shows errors: as JSON on stdout, for people with their lines on stderr.
-    pub(super) fn print_errors(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
-        if options.json {
+    pub(super) fn print_errors(&self, session: &Session<'_>, text: &str, errors: &[Diagnostic]) -> Result<()> {
+        if session.args.json {
             return Output::print_json(&json!({"errors": diagnostics_json(errors)}));
         }
         for error in errors {
@@ -160,8 +160,8 @@ impl LayoutArg {
     }
 
     /// Shows warnings on stderr, unless `--quiet`.
-    pub(super) fn print_warnings(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
-        if !options.quiet {
+    pub(super) fn print_warnings(&self, session: &Session<'_>, text: &str, warnings: &[Diagnostic]) {
+        if !session.args.quiet {
             for warning in warnings {
                 warning.render(text, &self.file).trim_end().lines().for_each(crate::output::eprint_line);
             }
@@ -170,10 +170,10 @@ impl LayoutArg {
 }
 
 /// An error with a code of the language, such as E404, is an answer; any other is handed on.
-pub(super) fn report_layout_error(error: Error, options: &Options) -> Result<Outcome> {
+pub(super) fn report_layout_error(error: Error, session: &Session<'_>) -> Result<Outcome> {
     let is_code = |code: &str| code.len() == 4 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit());
     let Some((code, message)) = error.message().split_once(": ").filter(|(code, _)| is_code(code)) else { return Err(error) };
-    if !options.json {
+    if !session.args.json {
         crate::output::eprint_line(&format!("trilith: {}", error_with_advice(&error)));
         return Ok(Outcome::Negative);
     }

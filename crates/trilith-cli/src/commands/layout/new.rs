@@ -14,8 +14,8 @@ use trilith::{Error, ErrorKind, Limits, Location, Result};
 
 use super::DialectArg;
 use super::from_c::{CModel, Converted, LengthMember, read_c};
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::advice::{error_remedy, error_with_advice};
 use crate::output::{Output, display_size, eprint_line, escape_controls};
 use crate::outputs::{FileFormat, check_absent, check_name};
@@ -55,10 +55,10 @@ pub(super) struct New {
 
 impl New {
     /// Writes the layout.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.command_limits()?;
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let limits = session.limits();
         let dialect = Dialect::from(self.dialect);
-        let draft = self.read_draft(options, &limits)?;
+        let draft = self.read_draft(session, limits)?;
         if draft.is_some() && !self.lengths.is_empty() {
             return Err(Error::invalid_input("--length is for C source, whose structs have members"));
         }
@@ -68,47 +68,47 @@ impl New {
         let mut outcome = Outcome::Success;
         let old = match &draft {
             Some(draft) => draft.layout()?.0,
-            None => match self.read_c(options, &limits) {
+            None => match self.read_c(session, limits) {
                 Ok((text, lacks_variable)) => {
                     // The layout does not describe all of the file.
                     outcome = if lacks_variable { Outcome::Negative } else { Outcome::Success };
                     text
                 }
-                Err(error) if error.kind() == ErrorKind::Unsupported => return report_refusal(&error, options),
+                Err(error) if error.kind() == ErrorKind::Unsupported => return report_refusal(&error, session),
                 Err(error) => return Err(error),
             },
         };
-        let layout = parse_layout_text(&old, &limits)?;
+        let layout = parse_layout_text(&old, limits)?;
         let (text, layout) = if dialect == layout.dialect() {
             (old, layout)
         } else {
             let text = layout.translate(dialect).text;
-            let layout = parse_layout_text(&text, &limits)?;
+            let layout = parse_layout_text(&text, limits)?;
             (text, layout)
         };
         let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
-        check_absent(&outputs.map(|path| path_of(path).into_owned()).collect::<Vec<_>>(), options.overwrite)?;
+        check_absent(&outputs.map(|path| path_of(path).into_owned()).collect::<Vec<_>>(), session.args.overwrite)?;
         if let Some(path) = &self.data {
             check_name(path, FileFormat::Dudley, "choose another name")?;
             let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
-            let mut target = OutputFile::create(path, WriteBasis::Nothing, options)?;
-            let order = options.byteorder().unwrap_or(native_order());
-            draft.write_as(dialect, order, &limits, &mut target.writer())?;
-            let written = target.commit(options)?;
-            if !options.quiet && !options.json && path != "-" {
+            let mut target = OutputFile::create(path, WriteBasis::Nothing, session)?;
+            let order = session.args.byteorder().unwrap_or(native_order());
+            draft.write_as(dialect, order, limits, &mut target.writer())?;
+            let written = target.commit(session)?;
+            if !session.args.quiet && !session.args.json && path != "-" {
                 eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
             check_name(path, FileFormat::Layout, "choose another name")?;
-            options.check_inputs(path, &[])?;
-            let written = OutputFile::write_text(path, &text, options)?;
-            if !options.quiet && !options.json {
+            session.check_inputs(path, &[])?;
+            let written = OutputFile::write_text(path, &text, session)?;
+            if !session.args.quiet && !session.args.json {
                 eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
         let mut out = Output::new();
-        if options.json && self.data.as_deref() != Some("-") {
+        if session.args.json && self.data.as_deref() != Some("-") {
             let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
             let paths: Vec<String> = items
                 .filter(|id| layout.kind(*id) == ItemKind::Data)
@@ -126,11 +126,11 @@ impl New {
     }
 
     /// The arrays, unless the input is C.
-    fn read_draft(&self, options: &Options, limits: &Limits) -> Result<Option<Draft>> {
+    fn read_draft(&self, session: &Session<'_>, limits: &Limits) -> Result<Option<Draft>> {
         let path = &*path_of(&self.input);
         if self.input != "-" && path.is_dir() {
             let mut draft = Draft::dict::<&str>([]);
-            if collect_npy_files(path, "", options, limits, &mut draft)? == 0 {
+            if collect_npy_files(path, "", session, limits, &mut draft)? == 0 {
                 return Err(Error::invalid_input(format!("there is no .npy file in {}", self.input)).hint("give a folder of .npy files"));
             }
             return Ok(Some(draft));
@@ -138,7 +138,7 @@ impl New {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("npz") => {
                 let mut draft = Draft::dict::<&str>([]);
-                for (name, array) in npz_arrays(&options.open_source(&self.input)?, limits)? {
+                for (name, array) in npz_arrays(&session.open_source(&self.input)?, limits)? {
                     draft.insert_at_path(&name, array)?;
                 }
                 Ok(Some(draft))
@@ -146,7 +146,7 @@ impl New {
             Some("npy") => {
                 let name = path.file_stem().map_or_else(|| "data".to_owned(), |stem| stem.to_string_lossy().into_owned());
                 let mut draft = Draft::dict::<&str>([]);
-                draft.insert_at_path(&name, Array::from_npy(options.open_source(&self.input)?, limits)?)?;
+                draft.insert_at_path(&name, Array::from_npy(session.open_source(&self.input)?, limits)?)?;
                 Ok(Some(draft))
             }
             _ => Ok(None),
@@ -166,8 +166,8 @@ impl New {
     }
 
     /// Returns the layout of a C source, and `true` if variables are left out.
-    fn read_c(&self, options: &Options, limits: &Limits) -> Result<(String, bool)> {
-        let source = options.open_source(&self.input)?;
+    fn read_c(&self, session: &Session<'_>, limits: &Limits) -> Result<(String, bool)> {
+        let source = session.open_source(&self.input)?;
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
         let text =
             String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{} is neither an archive nor text", self.input)))?;
@@ -177,8 +177,8 @@ impl New {
 }
 
 /// Shows that a C source has no layout, and where.
-fn report_refusal(error: &Error, options: &Options) -> Result<Outcome> {
-    if options.json {
+fn report_refusal(error: &Error, session: &Session<'_>) -> Result<Outcome> {
+    if session.args.json {
         let (line, column) = match error.location() {
             Location::Text { line, column } => (Some(*line), Some(*column)),
             _ => (None, None),
@@ -208,7 +208,7 @@ fn parse_layout_text(text: &str, limits: &Limits) -> Result<Layout> {
 const MAX_DEPTH: usize = 64;
 
 /// The `.npy` files of a folder and those below it, in the order of their names, and how many they are.
-fn collect_npy_files(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<usize> {
+fn collect_npy_files(folder: &Path, prefix: &str, session: &Session<'_>, limits: &Limits, draft: &mut Draft) -> Result<usize> {
     if prefix.matches('/').count() > MAX_DEPTH {
         return Err(Error::limit(format!("folders nest more than {MAX_DEPTH} deep")));
     }
@@ -221,9 +221,9 @@ fn collect_npy_files(folder: &Path, prefix: &str, options: &Options, limits: &Li
     for path in paths {
         let name = |part: Option<&std::ffi::OsStr>| format!("{prefix}{}", part.unwrap_or_default().to_string_lossy());
         if path.is_dir() {
-            count += collect_npy_files(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
+            count += collect_npy_files(&path, &format!("{}/", name(path.file_name())), session, limits, draft)?;
         } else if path.extension().is_some_and(|extension| extension == "npy") {
-            let array = Array::from_npy(options.open_source(&name_of(&path))?, limits);
+            let array = Array::from_npy(session.open_source(&name_of(&path))?, limits);
             draft.insert_at_path(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
             count += 1;
         }

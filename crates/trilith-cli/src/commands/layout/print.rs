@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use trilith::Result;
 
 use super::LayoutArg;
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::Output;
 use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
@@ -23,28 +23,28 @@ pub(super) struct Print {
 
 impl Print {
     /// Prints it.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
-        self.input.print_warnings(options, layout.text(), &warnings);
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let Some((layout, warnings)) = self.input.load_layout(session)? else { return Ok(Outcome::Negative) };
+        self.input.print_warnings(session, layout.text(), &warnings);
         let text = layout.print();
         let report = json!({"dialect": layout.dialect().name(), "text": text});
-        write_layout(self.output.as_deref(), &text, &[&self.input.file], report, options)?;
+        write_layout(self.output.as_deref(), &text, &[&self.input.file], report, session)?;
         Ok(Outcome::Success)
     }
 }
 
 /// Writes a layout to a file, or to stdout; with --json `report`, and the file if there is one, is printed.
 /// `rewritten` are the inputs that may be replaced by it.
-pub(super) fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
+pub(super) fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, session: &Session<'_>) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
         check_name(path, FileFormat::Layout, "choose another name")?;
-        options.check_inputs(path, rewritten)?;
-        OutputFile::write_text(path, text, options)?;
-        if options.json {
+        session.check_inputs(path, rewritten)?;
+        OutputFile::write_text(path, text, session)?;
+        if session.args.json {
             report["file"] = path.into();
         }
     }
-    if options.json && path != Some("-") {
+    if session.args.json && path != Some("-") {
         return Output::print_json(&report);
     }
     if path.is_some_and(|path| path != "-") {

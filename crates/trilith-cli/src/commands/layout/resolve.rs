@@ -8,8 +8,8 @@ use trilith::layout::{MIN_CONDENSED_LIST, Byteorder, Dialect, LayoutEntry, Layou
 use trilith::{Error, Limits, Result};
 
 use super::{LayoutArg, report_layout_error, diagnostics_json};
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::{FileRole, Session};
 use crate::output::{Output, TextTable};
 
 /// Show the byte offset of every item of a layout
@@ -48,23 +48,23 @@ struct ParamStream {
 
 impl Resolve {
     /// Prints the items.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((mut layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
-        if let Some(given) = options.layout_params.first() {
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let Some((mut layout, warnings)) = self.input.load_layout(session)? else { return Ok(Outcome::Negative) };
+        if let Some(given) = session.args.layout_params.first() {
             ParamSetting::parse(given)?;
             let data = self.data.as_ref().ok_or_else(|| {
                 Error::invalid_input("--param needs the file whose layout it is").hint("give --data FILE; --params has stored parameters")
             })?;
-            layout = options.open_with_layout(data, Some(&self.input.file))?.into_dudley()?.layout().clone();
+            layout = session.open(data, FileRole::Under(Some(&self.input.file)))?.into_dudley()?.layout().clone();
         }
         let mut how = Evaluate::default();
-        (how.is_native, how.limits) = (self.native, options.command_limits()?);
+        (how.is_native, how.limits) = (self.native, session.limits().clone());
         // A native file has its own parameters.
-        let own = self.params.is_none() && self.data.is_none() && self.input.is_native(options)?;
+        let own = self.params.is_none() && self.data.is_none() && self.input.is_native(session)?;
         let stream = match self.data.as_ref().or(Some(&self.input.file).filter(|_| own)) {
-            Some(data) => match open_stream(options, data, &layout, &mut how) {
+            Some(data) => match open_stream(session, data, &layout, &mut how) {
                 Ok(stream) => Some(stream),
-                Err(error) => return report_layout_error(error, options),
+                Err(error) => return report_layout_error(error, session),
             },
             None => None,
         };
@@ -73,7 +73,7 @@ impl Resolve {
             ByteorderArg::Little => Byteorder::Little,
             ByteorderArg::Big => Byteorder::Big,
         }))
-        .or(options.byteorder());
+        .or(session.args.byteorder());
         let evaluated = match (&self.params, stream) {
             (Some(values), _) => layout.evaluate_with(&how, values),
             (None, Some(stream)) => layout.evaluate(&how, |request| stream.read_parameter(request)),
@@ -91,14 +91,14 @@ impl Resolve {
                         "warnings": diagnostics_json(&warnings),
                     })
                 };
-                options.print_json_or_text(document, |out| {
-                    self.input.print_warnings(options, layout.text(), &warnings);
+                session.print_json_or_text(document, |out| {
+                    self.input.print_warnings(session, layout.text(), &warnings);
                     print_entry_table(&entries, &found, out)
                 })?;
                 Ok(Outcome::Success)
             }
             Err(EvaluationError::Text(fault)) => {
-                self.input.print_errors(options, layout.text(), &[*fault])?;
+                self.input.print_errors(session, layout.text(), &[*fault])?;
                 Ok(Outcome::Negative)
             }
             Err(EvaluationError::Other(error)) => Err(error),
@@ -107,8 +107,8 @@ impl Resolve {
 }
 
 /// Opens the file; its signature has the byte order, if it is native.
-fn open_stream(options: &Options, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<ParamStream> {
-    let source = options.open_source(path)?;
+fn open_stream(session: &Session<'_>, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<ParamStream> {
+    let source = session.open_source(path)?;
     how.byteorder = Signature::read(&*source)?.map(|signature| signature.order);
     how.is_native |= how.byteorder.is_some();
     let base = if how.is_native && layout.dialect() == Dialect::D2026 { 16 } else { 0 };

@@ -7,8 +7,8 @@ use trilith::layout::Dialect;
 
 use super::print::write_layout;
 use super::{DialectArg, LayoutArg};
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::eprint_line;
 
 /// Translate a layout to another dialect
@@ -32,16 +32,16 @@ pub(super) struct Translate {
 
 impl Translate {
     /// Prints the translation.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
-        self.input.print_warnings(options, layout.text(), &warnings);
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let Some((layout, warnings)) = self.input.load_layout(session)? else { return Ok(Outcome::Negative) };
+        self.input.print_warnings(session, layout.text(), &warnings);
         let translation = layout.translate(Dialect::from(self.to));
         let refused = !translation.is_faithful() && !self.allow_loss;
-        for loss in translation.losses.iter().filter(|loss| !options.quiet || !loss.is_harmless) {
+        for loss in translation.losses.iter().filter(|loss| !session.args.quiet || !loss.is_harmless) {
             let weight = if loss.is_harmless { "note" } else { "lost" };
             eprint_line(&format!("{weight}: {loss}"));
         }
-        if refused && !options.json {
+        if refused && !session.args.json {
             return Ok(Outcome::Negative);
         }
         let report = {
@@ -54,7 +54,7 @@ impl Translate {
             json!({"dialect": Dialect::from(self.to).name(), "text": text, "losses": losses})
         };
         let output = self.output.as_deref().filter(|_| !refused);
-        write_layout(output, &translation.text, &[&self.input.file], report, options)?;
+        write_layout(output, &translation.text, &[&self.input.file], report, session)?;
         Ok(if refused { Outcome::Negative } else { Outcome::Success })
     }
 }

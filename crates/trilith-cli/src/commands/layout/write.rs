@@ -8,8 +8,8 @@ use trilith::bytes::{WriteBasis, path_of};
 use trilith::dudley::{LayoutStorage, LayoutValues, native_order};
 use trilith::{Error, Result};
 
-use crate::Outcome;
-use crate::options::Options;
+use crate::outcome::Outcome;
+use crate::session::Session;
 use crate::output::display_size;
 use crate::outputs::{FileFormat, check_absent, check_name, report_written};
 use crate::output_file::OutputFile;
@@ -42,10 +42,10 @@ pub(super) struct Write {
 
 impl Write {
     /// Writes the file.
-    pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, _)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
-        check_absent([&path_of(&self.output).into_owned()].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
-        let limits = options.command_limits()?;
+    pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
+        let Some((layout, _)) = self.input.load_layout(session)? else { return Ok(Outcome::Negative) };
+        check_absent([&path_of(&self.output).into_owned()].into_iter().filter(|_| self.output != "-"), session.args.overwrite)?;
+        let limits = session.limits();
         let mut filling = LayoutValues::default();
         for given in &self.params {
             let (name, value) = split_assignment(given, "--param N=3")?;
@@ -54,23 +54,23 @@ impl Write {
         }
         for given in &self.from {
             let (name, file) = split_assignment(given, "--from x=x.npy")?;
-            let array = Array::from_npy(options.open_source(file)?, &limits).map_err(|e| e.context(file.to_owned()))?;
+            let array = Array::from_npy(session.open_source(file)?, limits).map_err(|e| e.context(file.to_owned()))?;
             filling.data.push((name.to_owned(), array));
         }
         let written = if self.raw { FileFormat::Raw } else { FileFormat::Dudley };
         check_name(&self.output, written, "choose another name")?;
-        options.check_inputs(&self.output, &[])?;
-        let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, options)?;
-        let order = options.byteorder().or(layout.order()).unwrap_or(native_order());
+        session.check_inputs(&self.output, &[])?;
+        let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, session)?;
+        let order = session.args.byteorder().or(layout.order()).unwrap_or(native_order());
         let storage = match (self.raw, self.bare) {
             (true, _) => LayoutStorage::Raw,
             (false, true) => LayoutStorage::Separate,
             (false, false) => LayoutStorage::Embedded,
         };
-        filling.write(&layout, order, storage, &limits, &mut target.writer())?;
-        let written = target.commit(options)?;
+        filling.write(&layout, order, storage, limits, &mut target.writer())?;
+        let written = target.commit(session)?;
         let report = json!({"file": self.output, "written": true, "size": written});
-        report_written(&self.output, &report, &format!("{}: {}", self.output, display_size(written)), options)?;
+        report_written(&self.output, &report, &format!("{}: {}", self.output, display_size(written)), session)?;
         Ok(Outcome::Success)
     }
 }

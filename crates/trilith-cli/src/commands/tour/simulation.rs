@@ -9,7 +9,7 @@ use trilith::dudley::{self, Catalog, Draft, NewStream, append_records};
 use trilith::layout::{Byteorder, LayoutEntry, Layout};
 use trilith::{Error, Result};
 
-use crate::options::Options;
+use crate::session::Session;
 
 /// The number of restart files.
 pub(super) struct SimulationSize {
@@ -60,14 +60,14 @@ pub(super) fn list_family_files(folder: &Path, size: &SimulationSize) -> Vec<Pat
 }
 
 /// Writes the files and their catalog, and lets a history grow.
-pub(super) fn write_family(folder: &Path, size: &SimulationSize, options: &Options) -> Result<()> {
+pub(super) fn write_family(folder: &Path, size: &SimulationSize, session: &Session<'_>) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
     let template = Layout::read(TEMPLATE.as_bytes())?;
     let mut rows = Vec::new();
     for step in 0..size.files {
         let name = format!("step{step:04}.bd");
         let mut new = NewStream::new(&template, size.step_parameters(step));
-        (new.embed, new.limits) = (false, options.command_limits()?);
+        (new.embed, new.limits) = (false, session.limits().clone());
         let path = folder.join(&name);
         #[allow(
             clippy::disallowed_methods,
@@ -87,33 +87,33 @@ pub(super) fn write_family(folder: &Path, size: &SimulationSize, options: &Optio
         new.write(&mut supply, &mut BufWriter::new(file))?;
         rows.push((name, size.step_parameters(step)));
     }
-    replace_file(&folder.join("restart.dud"), options, |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
+    replace_file(&folder.join("restart.dud"), session, |out| out.write_all(TEMPLATE.as_bytes()).map_err(|e| Error::io("writing", e)))?;
     let draft = Catalog::draft(Some("restart.dud"), &rows)?;
-    let limits = options.command_limits()?;
-    replace_file(&folder.join("catalog.bd"), options, |mut out| draft.write(Byteorder::Little, &limits, &mut out).map(drop))?;
-    write_history(folder, options)
+    let limits = session.limits();
+    replace_file(&folder.join("catalog.bd"), session, |mut out| draft.write(Byteorder::Little, limits, &mut out).map(drop))?;
+    write_history(folder, session)
 }
 
 /// Writes a small file safely.
-fn replace_file(path: &Path, options: &Options, write: impl FnOnce(&mut dyn crate::output_file::WriteSeek) -> Result<()>) -> Result<()> {
-    let mut target = crate::output_file::OutputFile::create(&path.to_string_lossy(), WriteBasis::Nothing, options)?;
+fn replace_file(path: &Path, session: &Session<'_>, write: impl FnOnce(&mut dyn crate::output_file::WriteSeek) -> Result<()>) -> Result<()> {
+    let mut target = crate::output_file::OutputFile::create(&path.to_string_lossy(), WriteBasis::Nothing, session)?;
     write(target.writer())?;
-    target.commit(options).map(drop)
+    target.commit(session).map(drop)
 }
 
 /// Writes a hundred records, all but the first by appending them.
-fn write_history(folder: &Path, options: &Options) -> Result<()> {
+fn write_history(folder: &Path, session: &Session<'_>) -> Result<()> {
     let path = folder.join("history.bd");
-    let limits = options.command_limits()?;
+    let limits = session.limits();
     let row = |step: usize| -> Vec<f64> { (0..4).map(|probe| cell_value("probe", step, probe)).collect() };
     let draft = Draft::dict([
         ("time", Draft::list([Draft::data(Array::from_slice(&[0.0f64], &[])?)])),
         ("probes", Draft::list([Draft::data(Array::from_slice(&row(0), &[4])?)])),
     ]);
-    replace_file(&path, options, |mut out| draft.write(dudley::native_order(), &limits, &mut out).map(drop))?;
+    replace_file(&path, session, |mut out| draft.write(dudley::native_order(), limits, &mut out).map(drop))?;
     let steps: Vec<usize> = (1..100).collect();
     let times: Vec<f64> = steps.iter().map(|step| *step as f64 * 0.5).collect();
     let rows: Vec<f64> = steps.iter().flat_map(|step| row(*step)).collect();
-    append_records(&path, "/time", &Array::from_slice(&times, &[99])?, &limits)?;
-    append_records(&path, "/probes", &Array::from_slice(&rows, &[99, 4])?, &limits).map(drop)
+    append_records(&path, "/time", &Array::from_slice(&times, &[99])?, limits)?;
+    append_records(&path, "/probes", &Array::from_slice(&rows, &[99, 4])?, limits).map(drop)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trilith::Result;
 use trilith_io::threads::JobTurn;
 
-use crate::output::{Stdout, stdout_error};
+use crate::stdout::{Stdout, stdout_error};
 
 /// Maximum number of bytes that are held back before it is the file's turn; further output waits.
 const MAX_BUFFERED: usize = 1 << 20;
