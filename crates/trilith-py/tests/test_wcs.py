@@ -199,6 +199,13 @@ def test_astropy_takes_it(file):
     assert numpy.allclose(sliced.pixel_to_world_values(0, 0), wcs.pixel_to_world_values(3, 5), rtol=0, atol=0)
     spectrum = HighLevelWCSWrapper(wave()).pixel_to_world(2)
     assert spectrum.to_value("um") == 3.0
+    # Both interfaces are those of one object, as in astropy and gwcs.
+    assert wcs.low_level_wcs is wcs
+    assert (wcs.pixel_to_world(numpy.arange(4), numpy.arange(4)) == sky).all()
+    assert numpy.abs(wcs.world_to_pixel(sky.galactic)[0] - numpy.arange(4)).max() < 1e-8
+    assert wcs.array_index_to_world(2, 1) == high.array_index_to_world(2, 1)
+    assert [int(index) for index in wcs.world_to_array_index(wcs.array_index_to_world(2, 1))] == [2, 1]
+    assert wave().pixel_to_world(2) == spectrum
 
 
 def test_axes_are_drawn_with_it(file):

@@ -7,6 +7,7 @@ pub use keywords::HeaderKeywords;
 use tables::is_tabular;
 pub use tables::{ArrayReference, ReferencedArray};
 
+use crate::projection::wrap_180;
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
 use crate::{Error, Polynomial, PolynomialBasis, Projection, Result, Transform, WcsLimits, native_to_celestial, pole};
 
@@ -494,7 +495,7 @@ impl<'k> HeaderParser<'k> {
             (name, own(number).or(self.keywords.get(key)).filter(|value| *value != 999.0))
         };
         let ((key, lonpole), (_, latpole)) = (angle(3, "LONPOLE"), angle(4, "LATPOLE"));
-        let lonpole = lonpole.unwrap_or(phi + if at.1 >= theta { 0.0 } else { 180.0 });
+        let lonpole = lonpole.unwrap_or(wrap_180(phi + if at.1 >= theta { 0.0 } else { 180.0 }));
         let pole = pole(theta, at, lonpole - phi, latpole.unwrap_or(90.0)).ok_or_else(|| {
             let (longitude, latitude) = (longitude + 1, latitude + 1);
             Error::Invalid(format!("{key} = {lonpole} does not fit CRVAL{longitude} = {}, CRVAL{latitude} = {}", at.0, at.1))

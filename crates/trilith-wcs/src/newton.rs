@@ -153,6 +153,19 @@ impl Wcs {
         2.0 * f64::EPSILON * self.coordinate_magnitude(wanted, axis)
     }
 
+    /// The size of the numbers that a coordinate is rounded as on the way. Positions come out of trigonometry, which rounds as
+    /// numbers of the size of a radian.
+    fn rounding_magnitude(&self, wanted: &[f64], axis: usize) -> f64 {
+        let is_sky = self.sky.is_some_and(|(longitude, latitude, _)| axis == longitude || axis == latitude);
+        let radian = self.sky.filter(|_| is_sky).map_or(0.0, |(.., unit)| 1f64.to_degrees() / unit);
+        self.coordinate_magnitude(wanted, axis).max(radian)
+    }
+
+    /// Returns `true` if faults are those of rounding where no derivatives are: the number of a slit, for example, has none.
+    fn is_at_target(&self, wanted: &[f64], faults: &[f64]) -> bool {
+        faults.iter().enumerate().all(|(axis, fault)| fault.abs() <= 64.0 * f64::EPSILON * self.rounding_magnitude(wanted, axis))
+    }
+
     /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
     /// changes. `slopes` is the inverse of the derivatives.
     fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], slopes: &[f64]) -> bool {
@@ -162,10 +175,7 @@ impl Wcs {
             return false;
         }
         (0..axes).all(|axis| {
-            let is_sky = self.sky.is_some_and(|(longitude, latitude, _)| axis == longitude || axis == latitude);
-            // Positions come out of trigonometry, which rounds as numbers of the size of a radian.
-            let radian = self.sky.filter(|_| is_sky).map_or(0.0, |(.., unit)| 1f64.to_degrees() / unit);
-            let size = self.coordinate_magnitude(wanted, axis).max(radian);
+            let size = self.rounding_magnitude(wanted, axis);
             let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
             let step = |x: &f64| STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
             let moved: f64 = row.iter().zip(at).map(|(slope, x)| slope.abs() * step(x)).sum();
@@ -311,8 +321,11 @@ impl<'w> NewtonSolver<'w> {
         for (n, point) in points.iter().enumerate() {
             let matrix = &mut matrices[n * axes * axes..(n + 1) * axes * axes];
             let slopes = &mut self.jacobian[point * axes * axes..(point + 1) * axes * axes];
+            let wanted = &self.target[point * axes..(point + 1) * axes];
             if invert_matrix(matrix, slopes, axes) {
                 self.has_jacobian[*point] = true;
+            } else if self.wcs.is_at_target(wanted, &faults[places[n] * axes..(places[n] + 1) * axes]) {
+                self.state[*point] = State::Converged;
             } else {
                 self.state[*point] = State::Failed;
             }

@@ -1,5 +1,7 @@
 //! Rotations of the sphere, as matrices of row vectors.
 
+use std::f64::consts::PI;
+
 use crate::{Error, Result};
 
 /// Matrix that turns directions.
@@ -64,6 +66,19 @@ pub fn transposed(matrix: &RotationMatrix) -> RotationMatrix {
     [column(0), column(1), column(2)]
 }
 
+/// Sine and cosine of an angle in degrees, exact for whole quarters of a turn.
+fn sin_cos_degrees(angle: f64) -> (f64, f64) {
+    if angle % 90.0 != 0.0 {
+        return (angle * PI / 180.0).sin_cos();
+    }
+    match angle.rem_euclid(360.0) {
+        90.0 => (1.0, 0.0),
+        180.0 => (0.0, -1.0),
+        270.0 => (-1.0, 0.0),
+        _ => (0.0, 1.0),
+    }
+}
+
 /// Celestial coordinates of the native pole of a projection whose reference point is at `(longitude, latitude)`.
 ///
 /// `theta` is the native latitude of the reference point, `lonpole` and `latpole` are the values of `LONPOLE` and `LATPOLE` in
@@ -72,12 +87,14 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
     if theta == 90.0 {
         return Some(at);
     }
-    let ((sin_turn, cos_turn), (sin_at, cos_at)) = (lonpole.to_radians().sin_cos(), at.1.to_radians().sin_cos());
-    let (sin_theta, cos_theta) = theta.to_radians().sin_cos();
+    // Two latitudes may be equally near to LATPOLE, and then the last digit decides. It is that of wcslib if angles are converted in
+    // its two steps, which round twice, and if angles of whole quarters are exact.
+    let ((sin_turn, cos_turn), (sin_at, cos_at)) = (sin_cos_degrees(lonpole), sin_cos_degrees(at.1));
+    let (sin_theta, cos_theta) = sin_cos_degrees(theta);
     // The native longitude of the reference point is 0, so that the angle between both is LONPOLE.
     let across = cos_theta * cos_turn;
-    let middle = sin_theta.atan2(across).to_degrees();
-    let reach = (1.0 - (cos_theta * sin_turn).powi(2)).max(0.0).sqrt();
+    let middle = sin_theta.atan2(across) * 180.0 / PI;
+    let reach = (across * across + sin_theta * sin_theta).sqrt();
     let latitude = if reach < 1e-12 {
         // Any latitude fits here, so LATPOLE decides.
         if sin_at.abs() > 1e-12 {
@@ -91,7 +108,7 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
         }
         // If LONPOLE is 0, both angles are known to the last digit.
         let (middle, spread) =
-            if lonpole == 0.0 { (theta, 90.0 - at.1) } else { (middle, cosine.clamp(-1.0, 1.0).acos().to_degrees()) };
+            if lonpole == 0.0 { (theta, 90.0 - at.1) } else { (middle, cosine.clamp(-1.0, 1.0).acos() * 180.0 / PI) };
         let around = |latitude: f64| match latitude {
             latitude if latitude > 180.0 => latitude - 360.0,
             latitude if latitude < -180.0 => latitude + 360.0,
@@ -116,4 +133,36 @@ pub fn pole(theta: f64, at: (f64, f64), lonpole: f64, latpole: f64) -> Option<(f
         at.0 - y.atan2(x).to_degrees()
     };
     Some((longitude, latitude))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First tier. wcslib 8.5: where two latitudes of the pole are as far from LATPOLE as each other, its rounding decides.
+    #[test]
+    fn pole_of_equally_near_latitudes_is_that_of_wcslib() {
+        let cases = [
+            (-17.242092516345323, 180.0, (10.0, 72.75790748365466)),
+            (-17.242092516345323, 135.0, (322.236309462118, 65.21674798728593)),
+            (-17.242092516345323, -120.0, (75.06342986611035, 53.64265259370022)),
+            (-78.7519928926327, 180.0, (190.0, -11.248007107367243)),
+            (33.7, 0.0, (10.0, -56.3)),
+            (-12.3, 180.0, (190.0, -77.69999999999999)),
+            (-12.3, 135.0, (323.63758372788726, 72.46607403324111)),
+            (-12.3, -120.0, (127.57921941155625, -64.78217465616598)),
+            (-45.5, 180.0, (10.0, 44.5)),
+            (5.125, 0.0, (10.0, -84.875)),
+            (-3.3, 180.0, (190.0, -86.69999999999999)),
+            (-3.3, -120.0, (70.16524306096795, 83.38898894486054)),
+        ];
+        for (latitude, lonpole, wanted) in cases {
+            let found = pole(0.0, (10.0, latitude), lonpole, 0.0).unwrap();
+            let turn = (found.0 - wanted.0).rem_euclid(360.0);
+            assert!(turn.min(360.0 - turn) < 1e-12, "{latitude} {lonpole}: {found:?}");
+            assert!((found.1 - wanted.1).abs() < 1e-12, "{latitude} {lonpole}: {found:?}");
+        }
+        // The FITS standard, paper II, section 2.4: LATPOLE alone is the latitude if LONPOLE is a right angle.
+        assert_eq!(pole(0.0, (10.0, 0.0), 90.0, -63.5), Some((-80.0, -63.5)));
+    }
 }

@@ -19,7 +19,7 @@ pub use self::selector::SelectorKey;
 use self::selector::{LabelArray, Selector};
 pub(crate) use self::split_inverse::SplitInverse;
 use crate::polynomial::Polynomial;
-use crate::projection::{Projection, gnomonic_plane, gnomonic_vector};
+use crate::projection::{Projection, gnomonic_plane, gnomonic_vector, wrap_180};
 use crate::rotation::{RotationMatrix, transposed};
 use crate::tabular::{Tabular1D, Tabular2D};
 use crate::{Error, Result, WcsLimits};
@@ -70,6 +70,23 @@ enum Accuracy {
     Approximate,
 }
 
+/// The longitudes that a projection takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NativeLongitudes {
+    /// Numbers that are projected unchanged: most projections draw a longitude of 200 degrees to the right of 180 degrees.
+    Verbatim,
+    /// Directions on the sphere, so that whole turns do not count. An inverse takes these, because the transform after the projection
+    /// may count longitudes from 0 to 360 degrees, but the projection is from -180 to 180 degrees.
+    Directions,
+}
+
+impl NativeLongitudes {
+    /// Returns the longitude that is projected.
+    fn place(self, phi: f64) -> f64 {
+        if self == Self::Verbatim { phi } else { wrap_180(phi) }
+    }
+}
+
 /// The parts of a transform that projects a plane onto the sky.
 pub(crate) struct SkyProjection {
     /// The transform to the plane; `None` if the inputs are in the plane.
@@ -107,7 +124,10 @@ enum Node {
         half: bool,
     },
     ToSphere(Projection),
-    ToPlane(Projection),
+    ToPlane {
+        projection: Projection,
+        longitudes: NativeLongitudes,
+    },
     Arithmetic {
         operation: ArithmeticOperation,
         left: Box<Transform>,
@@ -302,7 +322,7 @@ impl Transform {
 
     /// Returns the way from native longitude and latitude to the plane of a projection.
     pub fn to_plane(projection: Projection) -> Self {
-        Self::new(Node::ToPlane(projection), 2, 2)
+        Self::new(Node::ToPlane { projection, longitudes: NativeLongitudes::Verbatim }, 2, 2)
     }
 
     /// Returns an operation between the outputs of two transforms of the same inputs.
@@ -501,8 +521,10 @@ impl Transform {
             Node::Rotation(matrix) => Self::rotation(transposed(matrix)),
             Node::ToCartesian { half } => Self::to_spherical(*half),
             Node::ToSpherical { half } => Self::to_cartesian(*half),
-            Node::ToSphere(projection) => Self::to_plane(*projection),
-            Node::ToPlane(projection) => Self::to_sphere(*projection),
+            Node::ToSphere(projection) => {
+                Self::new(Node::ToPlane { projection: *projection, longitudes: NativeLongitudes::Directions }, 2, 2)
+            }
+            Node::ToPlane { projection, .. } => Self::to_sphere(*projection),
             Node::Table(table) => match table.inverse() {
                 Some(table) => Self::table(table),
                 None => return none("a table is not monotonic"),
@@ -592,7 +614,7 @@ impl Transform {
                             stack.map_points(at, |[x, y]: [f64; 2]| gnomonic_vector(x, y));
                             rest = after;
                         }
-                        (Node::ToSpherical { .. }, [Self { node: Node::ToPlane(projection), .. }, after @ ..])
+                        (Node::ToSpherical { .. }, [Self { node: Node::ToPlane { projection, .. }, .. }, after @ ..])
                             if projection.is_gnomonic() =>
                         {
                             stack.map_points(at, gnomonic_plane);
@@ -653,8 +675,9 @@ impl Transform {
                 stack.map_points(at, move |vector| vector_to_spherical(vector, half));
             }
             Node::ToSphere(projection) => stack.map_points(at, |[x, y]: [f64; 2]| point_or_nan(projection.to_sphere(x, y))),
-            Node::ToPlane(projection) => {
-                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(phi, theta)));
+            Node::ToPlane { projection, longitudes } => {
+                let longitudes = *longitudes;
+                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(longitudes.place(phi), theta)));
             }
             Node::Arithmetic { operation, left, right } => {
                 let end = at + self.inputs;

@@ -63,7 +63,7 @@ fn bounding_boxes_of_every_version_are_equal() {
 
 #[test]
 fn unknown_transform_err_names_tag() {
-    for tag in ["transform/gaussian2d-1.2.0", "gwcs/unknown-1.3.0", "jwst_pipeline/coords-1.2.0"] {
+    for tag in ["transform/gaussian2d-1.2.0", "gwcs/unknown-1.3.0", "jwst_pipeline/snell-1.2.0"] {
         let tag = format!("tag:stsci.edu:{}{tag}", if tag.starts_with("transform") { "asdf/" } else { "" });
         let error = gwcs(&format!("!<{tag}> {{}}")).wcs("").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -302,6 +302,126 @@ fn description_cost_is_charged() {
         assert_eq!(error.kind(), ErrorKind::Limit, "{words}: {error}");
         assert!(error.to_string().contains(words), "{words}: {error}");
     }
+}
+
+fn compose(parts: &[&str]) -> String {
+    let mut parts = parts.iter().rev();
+    let last = (*parts.next().unwrap()).to_owned();
+    parts.fold(last, |after, part| format!("!transform/compose-1.2.0 {{forward: [{part}, {after}]}}"))
+}
+
+/// First tier. A projection is inverted for directions: gwcs 1.0.3 gives it longitudes from 180 to 360 degrees, for which wcslib has
+/// another place.
+#[test]
+fn inverse_of_projection_takes_any_turn() {
+    for projection in ["molleweide", "sanson_flamsteed", "conic_equal_area"] {
+        let parameters = if projection.starts_with("conic") { ", sigma: -60.0, delta: 10.0" } else { "" };
+        let chain = compose(&[
+            &format!("!transform/{projection}-1.2.0 {{direction: pix2sky{parameters}}}"),
+            "!transform/rotate3d-1.3.0 {direction: celestial2native, phi: 62.5, theta: 71.0, psi: 151.25}",
+        ]);
+        let wcs = wcs(&chain);
+        let pixels: [&[f64]; 2] = [&[-17.75, -26.25, 14.5, 60.0], &[-10.125, -28.5, 8.5, 2.0]];
+        let world = wcs.pixel_to_world(&pixels, WcsOptions::default()).unwrap();
+        for method in [InverseMethod::Declared, InverseMethod::Iterative] {
+            let back = wcs.world_to_pixel(&slices(&world), WcsOptions::default().with_inverse(method)).unwrap();
+            for (found, wanted) in back.iter().flatten().zip(pixels.iter().copied().flatten()) {
+                assert!((found - wanted).abs() < 1e-9, "{projection} {method:?}: {found}, expected {wanted}");
+            }
+        }
+    }
+    // The plate carrée of astropy's models has no edges, unlike that of FITS headers.
+    let car = wcs("!transform/plate_carree-1.2.0 {direction: pix2sky}");
+    assert_eq!(car.pixel_to_world(&[&[200.0], &[20.0]], WcsOptions::default()).unwrap(), [[200.0], [20.0]]);
+}
+
+/// First tier. astropy 8.0.2: the input is brought into the unit of the translation, here by the scale that the node names.
+#[test]
+fn affine_transform_has_unit_of_its_translation() {
+    let quantity = |value: &str, unit: &str| format!("!unit/quantity-1.1.0 {{unit: {unit}, value: {value}}}");
+    let scale = quantity("3600.0", "arcsec pixel-1");
+    let node = format!(
+        "!transform/affine-1.3.0 {{inputs: [x, y], matrix: {}, translation: {}, input_units_equivalencies: {{x: [{{name: pixel_scale, \
+         kwargs_names: [pixscale], kwargs_values: [{scale}]}}], y: [{{name: pixel_scale, kwargs_names: [pixscale], kwargs_values: [{scale}]}}]}}}}",
+        quantity("!core/ndarray-1.0.0 [[2.0, 1.0], [-1.0, 3.0]]", "deg"),
+        quantity("!core/ndarray-1.0.0 [0.5, 0.25]", "deg"),
+    );
+    // Degrees become the pixels of the frame.
+    let product = format!("!transform/multiplyscale-1.0.0 {{factor: {}}}", quantity("2.0", "pixel deg-1"));
+    let chain = compose(&[&node, &format!("!transform/concatenate-1.2.0 {{forward: [{product}, {product}]}}")]);
+    let found = wcs(&chain).pixel_to_world(&[&[1.0], &[2.0]], WcsOptions::default()).unwrap();
+    assert_eq!(found, [[9.0], [10.5]]);
+}
+
+/// First tier. stdatamodels 6.0.0: the values of the models of `stdatamodels.jwst.transforms`.
+#[test]
+fn jwst_transforms_equal_stdatamodels() {
+    let tag = |rest: &str| format!("!<tag:stsci.edu:jwst_pipeline/{rest}>");
+    let check = |definition: &str, point: &[f64], wanted: &[f64]| {
+        let found = wcs(definition).forward().evaluate_point(point).unwrap();
+        assert_eq!(found.len(), wanted.len(), "{definition}");
+        for (found, wanted) in found.iter().zip(wanted) {
+            let is_equal = (found - wanted).abs() < 4e-16 || found.is_nan() && wanted.is_nan();
+            assert!(is_equal, "{definition}: {found}, expected {wanted}");
+        }
+    };
+    check(
+        &tag("coords-1.0.0").replace('>', "> {model_type: directional2unitless}"),
+        &[0.28780500956702576, 0.33692052845550635, 0.22897070042867124],
+        &[1.2569512563319538, 1.4714569498400236],
+    );
+    check(
+        &tag("coords-1.0.0").replace('>', "> {model_type: unitless2directional}"),
+        &[0.30477378936459526, 0.48575596825073775],
+        &[0.26438712399692327, 0.42138670676997664, 0.8674864218085429],
+    );
+    check(
+        &tag("grating_equation-1.0.0").replace('>', "> {groove_density: 95400.0, order: -1, output: angle}"),
+        &[2.1904781985541657e-06, 0.47320282303921835, 0.40692434772223174, 0.3961964365442615],
+        &[-0.26423120289715096, -0.40692434772223174, 0.8744109140709309],
+    );
+    check(
+        &tag("grating_equation-1.0.0").replace('>', "> {groove_density: 95400.0, order: -1, output: wavelength}"),
+        &[0.42681098738504863, 0.2668852139431047, 0.28828422479540605],
+        &[7.495756941094913e-06],
+    );
+    check(
+        &tag("miri_ab2slice-1.0.0").replace('>', "> {beta_zero: -1.77, beta_del: 0.177, channel: 1}"),
+        &[0.43916821675156326],
+        &[113.0],
+    );
+    let rotation = tag("rotation_sequence-1.0.0").replace('>', "> {angles: [1.0, 2.0, 3.0], axes_order: zyx}");
+    check(
+        &rotation,
+        &[0.23559881895545332, 0.29458658678154226, 0.1509596039255645],
+        &[0.20823617073948486, 0.33891181114952124, 0.9174837772184897],
+    );
+    for (condition, wanted) in
+        [("GT", [0.1, 0.3, 7.0]), ("LT", [7.0, 0.3, 0.5]), ("EQ", [0.1, 7.0, 0.5]), ("NE", [7.0, 0.3, 7.0])]
+    {
+        let node = tag("logical-1.0.0").replace('>', &format!("> {{condition: {condition}, compareto: 0.3, value: 7.0}}"));
+        [0.1, 0.3, 0.5].iter().zip(wanted).for_each(|(x, wanted)| check(&node, &[*x], &[wanted]));
+        check(&node, &[f64::NAN], &[f64::NAN]);
+    }
+    // Slits by number, and by their descriptions, whose last part is the number.
+    let models = "models: [!transform/concatenate-1.2.0 {forward: [!transform/scale-1.2.0 {factor: 2.0}, !transform/shift-1.2.0 {offset: 1.0}]}, \
+                  !transform/concatenate-1.2.0 {forward: [!transform/scale-1.2.0 {factor: 4.0}, !transform/shift-1.2.0 {offset: 3.0}]}]";
+    let described =
+        |number: f64| format!("[S, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', '', '', 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, {number:?}]");
+    for slits in ["[1, 7]".to_owned(), format!("[{}, {}]", described(1.0), described(7.0))] {
+        let node = tag("slit_to_msa-1.1.0").replace('>', &format!("> {{slits: {slits}, {models}}}"));
+        check(&node, &[7.0, 0.5, 0.25], &[2.0, 3.25, 7.0]);
+        check(&node, &[2.0, 0.5, 0.25], &[f64::NAN; 3]);
+        for method in [InverseMethod::Declared, InverseMethod::Iterative] {
+            let back = wcs(&node).world_to_pixel(&[&[2.0], &[3.25], &[7.0]], WcsOptions::default().with_inverse(method)).unwrap();
+            assert_eq!(back, [[7.0], [0.5], [0.25]], "{method:?}");
+        }
+        let node = tag("msa_to_slit-1.0.0").replace('>', &format!("> {{slits: {slits}, {models}}}"));
+        check(&node, &[0.5, 0.25, 1.0], &[1.0, 1.0, 1.25]);
+    }
+    let names = tag("slit_to_msa-1.1.0").replace('>', &format!("> {{slits: [S200A1, S1600A1], {models}}}"));
+    let error = gwcs(&names).wcs("").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 #[test]

@@ -424,6 +424,72 @@ class WCS:
                 components[axis] = (key, 0, functools.partial(_value, unit=units.Unit(unit)))
         return components, classes
 
+    @functools.cached_property
+    def _high_level(self) -> Any:
+        from astropy.wcs.wcsapi import HighLevelWCSWrapper
+
+        return HighLevelWCSWrapper(self)
+
+    @property
+    def low_level_wcs(self) -> "WCS":
+        """The coordinates themselves, as they have both interfaces of APE 14."""
+        return self
+
+    def pixel_to_world(self, *pixel_arrays: Any) -> Any:
+        """Returns astropy's objects at pixels: SkyCoord, SpectralCoord, StokesCoord or Quantity. Needs astropy.
+
+        Parameters
+        ----------
+        *pixel_arrays : numbers or arrays
+            A coordinate for each pixel axis, x first.
+
+        Returns
+        -------
+        object or list of them
+            With one object, this one alone.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+        >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
+        >>> f["flux"].wcs.pixel_to_world(2)
+        <SpectralCoord 3. um>
+        """
+        return self._high_level.pixel_to_world(*pixel_arrays)
+
+    def world_to_pixel(self, *world_objects: Any) -> Any:
+        """Returns pixels of astropy's objects, in any frame that they convert from. Needs astropy.
+
+        Parameters
+        ----------
+        *world_objects : objects
+            The objects that `pixel_to_world` returns.
+
+        Returns
+        -------
+        float, array or tuple of them
+            A coordinate for each pixel axis, x first. With one axis, this coordinate alone.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> from astropy.coordinates import SpectralCoord
+        >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+        >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
+        >>> float(f["flux"].wcs.world_to_pixel(SpectralCoord(2500.0, "nm")))
+        1.0
+        """
+        return self._high_level.world_to_pixel(*world_objects)
+
+    def array_index_to_world(self, *index_arrays: Any) -> Any:
+        """Does the same as `pixel_to_world`, for indices in the order of the array."""
+        return self._high_level.array_index_to_world(*index_arrays)
+
+    def world_to_array_index(self, *world_objects: Any) -> Any:
+        """Does the same as `world_to_pixel`, but returns the indices of the nearest elements in the order of the array."""
+        return self._high_level.world_to_array_index(*world_objects)
+
     def _as_mpl_axes(self) -> tuple[Any, dict[str, Any]]:
         from astropy.visualization.wcsaxes import WCSAxes
 

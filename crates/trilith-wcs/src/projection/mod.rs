@@ -45,29 +45,55 @@ struct ProjectionSpec {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ProjectionKind {
-    Azp { mu: f64, gamma: f64 },
-    Szp { mu: f64, xp: f64, yp: f64, zp: f64 },
+    Azp {
+        mu: f64,
+        gamma: f64,
+    },
+    Szp {
+        mu: f64,
+        xp: f64,
+        yp: f64,
+        zp: f64,
+    },
     Tan,
     Stg,
-    Sin { xi: f64, eta: f64 },
+    Sin {
+        xi: f64,
+        eta: f64,
+    },
     Arc,
     Zea,
-    Air { slope: f64 },
-    Cyp { mu: f64, lambda: f64 },
-    Cea { lambda: f64 },
+    Air {
+        slope: f64,
+    },
+    Cyp {
+        mu: f64,
+        lambda: f64,
+    },
+    Cea {
+        lambda: f64,
+    },
     Car,
+    /// `CAR` without edges.
+    EndlessCar,
     Mer,
     Sfl,
     Par,
     Mol,
     Ait,
     Conic(Conic),
-    Bon { theta: f64, apex: f64 },
+    Bon {
+        theta: f64,
+        apex: f64,
+    },
     Pco,
     Tsc,
     Csc,
     Qsc,
-    Hpx { h: f64, k: f64 },
+    Hpx {
+        h: f64,
+        k: f64,
+    },
     Xph,
     Zpn(Zpn),
 }
@@ -135,6 +161,15 @@ impl Projection {
                 p.get(..defaults.len()).unwrap_or(&p)
             ))
         })
+    }
+
+    /// Returns the projection without the checks of its edges that astropy's models lack: `CAR` takes any numbers.
+    #[must_use]
+    pub fn without_edges(self) -> Self {
+        match self.0 {
+            ProjectionKind::Car => Self(ProjectionKind::EndlessCar, self.1),
+            _ => self,
+        }
     }
 
     /// Returns the code of three letters, as in `CTYPE`.
@@ -222,6 +257,7 @@ impl Projection {
             return None;
         }
         let found = match self.0 {
+            ProjectionKind::EndlessCar => return Some((x, y)),
             ProjectionKind::Azp { mu, gamma } => zenithal::azp_sphere(mu, gamma, x, y),
             ProjectionKind::Szp { xp, yp, zp, .. } => zenithal::szp_sphere(xp, yp, zp, x, y),
             ProjectionKind::Sin { xi, eta } => zenithal::sin_sphere(xi, eta, x, y),
@@ -257,6 +293,9 @@ impl Projection {
     ///
     /// The longitude is not reduced, so that a map whose plane is a cylinder is drawn around it more than once.
     pub fn to_plane(&self, phi: f64, theta: f64) -> Option<(f64, f64)> {
+        if self.0 == ProjectionKind::EndlessCar {
+            return Some((phi, theta));
+        }
         if !phi.is_finite() || theta.is_nan() || theta.abs() > 90.0 + 1e-9 {
             return None;
         }
@@ -275,7 +314,7 @@ impl Projection {
             ProjectionKind::Air { slope } => zenithal::zenithal_plane(phi, zenithal::air_distance(slope, theta)?),
             ProjectionKind::Cyp { mu, lambda } => cylindrical::cyp_plane(mu, lambda, phi, theta),
             ProjectionKind::Cea { lambda } => Some((phi, R0 * theta.to_radians().sin() / lambda)),
-            ProjectionKind::Car => Some((phi, theta)),
+            ProjectionKind::Car | ProjectionKind::EndlessCar => Some((phi, theta)),
             ProjectionKind::Mer => (theta.abs() < 90.0).then(|| (phi, R0 * ((90.0 + theta) / 2.0).to_radians().tan().ln())),
             ProjectionKind::Sfl => Some((phi * theta.to_radians().cos(), theta)),
             ProjectionKind::Par => {
@@ -315,7 +354,7 @@ fn asin_degrees(sine: f64) -> Option<f64> {
 }
 
 /// Angle brought to the interval from -180 to 180 by whole turns, for numbers that are not in it.
-fn wrap_180(angle: f64) -> f64 {
+pub(crate) fn wrap_180(angle: f64) -> f64 {
     if (-180.0..=180.0).contains(&angle) { angle } else { (angle + 180.0).rem_euclid(360.0) - 180.0 }
 }
 

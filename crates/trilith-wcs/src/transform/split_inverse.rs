@@ -26,7 +26,7 @@ impl Transform {
             | Node::ToCartesian { .. }
             | Node::ToSpherical { .. }
             | Node::ToSphere(_)
-            | Node::ToPlane(_) => true,
+            | Node::ToPlane { .. } => true,
             Node::Mapping(_) => self.inputs == self.outputs,
             Node::Table(table) => table.inverse().is_some(),
             // The inverse of a table of one axis is exact.

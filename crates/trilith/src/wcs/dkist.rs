@@ -10,6 +10,9 @@ use super::{get, read_text, require_item};
 use crate::error::{Error, Result};
 use crate::file::Item;
 
+/// Elements of a varying transform that cost as much as a node.
+const ELEMENTS_PER_NODE: usize = 5;
+
 impl TransformBuilder {
     pub(super) fn build_dkist_transform(
         &mut self,
@@ -98,12 +101,12 @@ impl TransformBuilder {
         let tables = [(&crpix, 1), (&crval, 1), (&pc, 2)];
         let shape = tables.iter().map(|(table, own)| table.shape.get(..table.shape.len().saturating_sub(*own)).unwrap_or(&[]));
         let shape = shape.max_by_key(|shape| shape.len()).unwrap_or(&[]).to_vec();
-        let count =
-            shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length)).filter(|count| *count <= self.limits.nodes);
+        let most = self.limits.nodes.saturating_mul(ELEMENTS_PER_NODE);
+        let count = shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length)).filter(|count| *count <= most);
         let Some(count) = count.filter(|count| *count > 0) else {
-            return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {} elements)", self.limits.nodes)));
+            return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {most} elements)")));
         };
-        self.charge_nodes(count)?;
+        self.charge_nodes(count.div_ceil(ELEMENTS_PER_NODE))?;
         let row = |table: &NumericData, size: usize, number: usize| -> Result<Vec<f64>> {
             let start = if table.values.len() == size { 0 } else { number.saturating_mul(size) };
             let found = table.values.get(start..start.saturating_add(size));
@@ -116,11 +119,16 @@ impl TransformBuilder {
             let (&[x, y], &[lon, lat], &[dx, dy]) = (&crpix[..], &crval[..], &cdelt[..]) else {
                 return Err(Error::malformed("tables of a varying transform that differ in shape"));
             };
+            let &[a, b, c, d] = &pc[..] else {
+                return Err(Error::malformed("tables of a varying transform that differ in shape"));
+            };
+            // One matrix for all of it, since there may be many elements.
+            let (dx, dy) = (dx * step, dy * step);
+            let matrix = vec![dx * a, dx * b, dy * c, dy * d];
+            let offset = vec![-dx * (a * x + b * y), -dy * (c * x + d * y)];
             cases.push(
                 Transform::chain(vec![
-                    Transform::parallel(vec![Transform::shift(-x), Transform::shift(-y)]),
-                    Transform::matrix(pc, vec![0.0; 2]).map_err(from_wcs)?,
-                    Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
+                    Transform::matrix(matrix, offset).map_err(from_wcs)?,
                     Transform::to_sphere(projection),
                     Transform::rotate_sphere(native_to_celestial((lon * at, lat * at), pole.only_value()? * turn), [true, false]),
                 ])

@@ -81,7 +81,7 @@ impl TransformBuilder {
     }
 
     /// Parameters that are numbers without units.
-    fn unitless_params<const N: usize>(&mut self, item: &Item<'_>, keys: [&str; N]) -> Result<[f64; N]> {
+    pub(super) fn unitless_params<const N: usize>(&mut self, item: &Item<'_>, keys: [&str; N]) -> Result<[f64; N]> {
         let mut found = [0.0; N];
         for (place, key) in found.iter_mut().zip(keys) {
             let parameter = self.read_parameter(item, key)?;

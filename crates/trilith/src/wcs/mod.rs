@@ -18,6 +18,7 @@ mod dkist;
 mod frames;
 mod functions;
 mod gwcs;
+mod jwst;
 mod keywords;
 mod locate;
 mod numbers;

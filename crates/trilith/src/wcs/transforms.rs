@@ -18,6 +18,7 @@ pub(super) type OutputUnits = Vec<Option<ScaledUnit>>;
 const TRANSFORM_TAG_PREFIX: &str = "tag:stsci.edu:asdf/transform/";
 const GWCS_TAG_PREFIX: &str = "tag:stsci.edu:gwcs/";
 const DKIST_TAG_PREFIX: &str = "asdf://dkist.nso.edu/tags/";
+const JWST_TAG_PREFIX: &str = "tag:stsci.edu:jwst_pipeline/";
 
 /// Names of the schemas of projections, their codes, and their parameters in the order of `PVi_1`, ….
 const PROJECTIONS: &[(&str, &str, &[&str])] = &[
@@ -118,14 +119,16 @@ impl TransformBuilder {
         // A node that aliases lead to is looked through each time.
         self.charge_nodes(1 + item.owned_children()?.len() / FREE_KEYS)?;
         let tag = item_tag(item).unwrap_or_default();
-        let known =
-            [TRANSFORM_TAG_PREFIX, GWCS_TAG_PREFIX, DKIST_TAG_PREFIX].into_iter().find(|namespace| tag.starts_with(namespace));
+        let known = [TRANSFORM_TAG_PREFIX, GWCS_TAG_PREFIX, DKIST_TAG_PREFIX, JWST_TAG_PREFIX]
+            .into_iter()
+            .find(|namespace| tag.starts_with(namespace));
         let name = name_of(&tag).to_owned();
         let (transform, outputs) = match known {
             Some(TRANSFORM_TAG_PREFIX) => self.build_standard_transform(item, &tag, &name, units, depth),
             Some(_) if name == "regions_selector" => self.build_regions_selector(item, units, depth),
             Some(_) if name == "label_mapper" => self.build_label_mapper(item, units, depth),
             Some(GWCS_TAG_PREFIX) => self.build_gwcs_transform(item, &tag, &name, units),
+            Some(JWST_TAG_PREFIX) => self.build_jwst_transform(item, &tag, &name, depth),
             Some(_) => self.build_dkist_transform(item, &tag, &name, units, depth),
             None => Err(unsupported_transform_error(&tag)),
         }
@@ -468,7 +471,7 @@ impl TransformBuilder {
                 false => f64::NAN,
             });
         }
-        Projection::new(code, &parameters).map_err(from_wcs)
+        Projection::new(code, &parameters).map(Projection::without_edges).map_err(from_wcs)
     }
 
     fn angle_or_number(&mut self, item: &Item<'_>, key: &str) -> Result<f64> {
@@ -534,21 +537,22 @@ impl TransformBuilder {
     }
 
     fn build_affine(&mut self, item: &Item<'_>, units: &[Option<ScaledUnit>]) -> Result<BuiltTransform> {
-        let matrix = self.read_parameter(item, "matrix")?;
+        let mut matrix = self.read_parameter(item, "matrix")?.values;
         let shift = if get(item, "translation")?.is_some() { Some(self.read_parameter(item, "translation")?) } else { None };
-        let unit = units.first().cloned().flatten();
-        let offset = match &shift {
-            Some(shift) => {
-                let factor = unit_conversion_factor(&shift.unit, &unit)?;
-                shift.values.iter().map(|value| value * factor).collect()
-            }
-            None => vec![0.0; 2],
-        };
-        if matrix.values.len() != 4 || offset.len() != 2 {
+        let (offset, own) = shift.map_or((vec![0.0; 2], None), |shift| (shift.values, shift.unit));
+        if matrix.len() != 4 || offset.len() != 2 {
             return Err(Error::malformed("an affine transform of other than two axes"));
         }
-        let output = unit.or_else(|| shift.and_then(|shift| shift.unit));
-        Ok((Transform::matrix(matrix.values, offset).map_err(from_wcs)?, vec![output.clone(), output]))
+        // Numbers are brought into the unit of the translation, which is that of the sum.
+        if let Some(own) = &own {
+            for (axis, input) in units.iter().enumerate().take(2) {
+                let Some(input) = input else { continue };
+                let factor = input_conversion_factor(item, input, own)?;
+                matrix.iter_mut().skip(axis).step_by(2).for_each(|entry| *entry *= factor);
+            }
+        }
+        let output = own.or_else(|| units.first().cloned().flatten());
+        Ok((Transform::matrix(matrix, offset).map_err(from_wcs)?, vec![output.clone(), output]))
     }
 
     fn build_tabular(&mut self, item: &Item<'_>, tag: &str, units: &[Option<ScaledUnit>]) -> Result<BuiltTransform> {
