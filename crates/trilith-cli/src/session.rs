@@ -37,7 +37,7 @@ pub(crate) struct InputRules {
 }
 
 /// The content that a command expects of a file.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) enum FileRole<'r> {
     /// A file of any family, under `--layout` if that is given.
     Any,
@@ -53,7 +53,7 @@ pub(crate) enum FileRole<'r> {
     /// The files that a catalog lists, as one file.
     FileSet {
         /// The layout of these files.
-        layout: Option<Layout>,
+        layout: Option<&'r Layout>,
         /// `true` if they have no signature.
         is_raw: bool,
     },
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
             FileRole::Tree | FileRole::TreeFor(_) => opening,
             FileRole::Catalog => opening.open_catalog_only(true),
             FileRole::FileSet { layout, is_raw } => {
-                opening.open_catalog_only(false).file_set_layout(layout).without_signature(is_raw)
+                opening.open_catalog_only(false).file_set_layout(layout.cloned()).without_signature(is_raw)
             }
             FileRole::Member { set, row } => {
                 let how = set.catalog().stream_options(row, set.template(), &self.limits)?;

@@ -27,12 +27,12 @@ pub(crate) enum UsageErrorKind {
 
 /// An error of the library as the exception that Python expects.
 pub(crate) fn to_python_error(error: &Error, about: UsageErrorKind) -> PyErr {
-    to_exception(error, error.text_in(&describe_setting), about)
+    to_exception(error, &error.text_in(&describe_setting), about)
 }
 
 /// The exception for an error with this text.
-fn to_exception(error: &Error, text: String, about: UsageErrorKind) -> PyErr {
-    let message = display_name(&text).into_owned();
+fn to_exception(error: &Error, text: &str, about: UsageErrorKind) -> PyErr {
+    let message = display_name(text).into_owned();
     match error.kind() {
         ErrorKind::Io => os_error(error, message),
         ErrorKind::Malformed => FormatError::new_err(message),
@@ -80,7 +80,7 @@ pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
             let (text, name) = (error.text_in(&describe_setting), path.to_string_lossy());
             // An error of a format is about a place in the file.
             let is_named = error.kind() != ErrorKind::Malformed || text.contains(&*name);
-            to_exception(error, if is_named { text } else { format!("{name}: {text}") }, UsageErrorKind::Argument)
+            to_exception(error, &if is_named { text } else { format!("{name}: {text}") }, UsageErrorKind::Argument)
         }
     }
 }

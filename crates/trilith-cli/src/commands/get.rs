@@ -169,7 +169,7 @@ impl Get {
     /// The files that a catalog lists.
     fn open_family(&self, catalog: &str, session: &Session<'_>) -> Result<File> {
         let layout = session.common_layout()?;
-        session.open(catalog, FileRole::FileSet { layout, is_raw: self.raw })
+        session.open(catalog, FileRole::FileSet { layout: layout.as_ref(), is_raw: self.raw })
     }
 
     /// The item as an array, if it is one or is asked for as one.

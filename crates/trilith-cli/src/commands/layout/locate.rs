@@ -42,7 +42,7 @@ impl Locate {
             }
         };
         let Some(layout) = self.input.load_template(session)? else { return Ok(Outcome::Negative) };
-        let file = session.open(catalog, FileRole::FileSet { layout: Some(layout), is_raw: self.raw })?;
+        let file = session.open(catalog, FileRole::FileSet { layout: Some(&layout), is_raw: self.raw })?;
         let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{catalog} is not a catalog"))) };
         let mut list = Vec::new();
         let mut table = TextTable::new(&["<file", ">byte", "datatype", "shape", "byteorder"]);
