@@ -141,7 +141,7 @@ mod tests {
 
     /// First tier. wcslib 8.5: where two latitudes of the pole are as far from LATPOLE as each other, its rounding decides.
     #[test]
-    fn pole_of_equally_near_latitudes_is_that_of_wcslib() {
+    fn equally_near_poles_match_wcslib() {
         let cases = [
             (-17.242092516345323, 180.0, (10.0, 72.75790748365466)),
             (-17.242092516345323, 135.0, (322.236309462118, 65.21674798728593)),

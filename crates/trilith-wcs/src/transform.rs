@@ -82,7 +82,7 @@ enum NativeLongitudes {
 
 impl NativeLongitudes {
     /// Returns the longitude that is projected.
-    fn place(self, phi: f64) -> f64 {
+    fn convert_longitude(self, phi: f64) -> f64 {
         if self == Self::Verbatim { phi } else { wrap_180(phi) }
     }
 }
@@ -677,7 +677,7 @@ impl Transform {
             Node::ToSphere(projection) => stack.map_points(at, |[x, y]: [f64; 2]| point_or_nan(projection.to_sphere(x, y))),
             Node::ToPlane { projection, longitudes } => {
                 let longitudes = *longitudes;
-                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(longitudes.place(phi), theta)));
+                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(longitudes.convert_longitude(phi), theta)));
             }
             Node::Arithmetic { operation, left, right } => {
                 let end = at + self.inputs;
