@@ -50,6 +50,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Rust { program: "crash", test: "killed_process_leaves_old_or_new_content" },
     },
     Campaign {
+        name: "cutouts",
+        subject: "kinds of FITS files (datatype, compression, scale), cut beside astropy's Cutout2D",
+        cases: 50,
+        work: CampaignProgram::Python("tests/interop/test_cutout_matrix.py"),
+    },
+    Campaign {
         name: "cuts",
         subject: "cuts of ASDF, Dudley and FITS files each, through repair",
         cases: 2000,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde_json::Value;
 use trilith::asdf::{AsdfFile, ReferenceLog, uris};
 use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::{FileSelection, ParamSetting};
+use trilith::dudley::{FileSelection, LayoutOrigin, ParamSetting};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::Layout;
 use trilith::tree::Tree;
@@ -294,7 +294,8 @@ impl<'a> Session<'a> {
         Ok(file)
     }
 
-    /// Returns `true` for a file under a layout: one that the options name, or its own. Standard input is read once, and not here.
+    /// Returns `true` for a file under a layout: one that the options name, or its own. A layout that was derived from a file of another
+    /// format does not count. Standard input is read once, and not here.
     pub(crate) fn is_dudley(&self, path: &str) -> bool {
         if self.args.under.is_some() || path == "-" {
             return self.args.under.is_some();
@@ -303,7 +304,9 @@ impl<'a> Session<'a> {
         let Ok(start) = bytes::open(bytes::path_of(path), LocalOptions::default()).and_then(start) else { return false };
         match FileKind::detect(&start) {
             Some(kind) => kind == FileKind::Dudley,
-            None => self.open(path, FileRole::Any).is_ok_and(|file| file.as_dudley().is_some()),
+            None => self
+                .open(path, FileRole::Any)
+                .is_ok_and(|file| file.as_dudley().is_some_and(|found| !matches!(found.origin(), LayoutOrigin::Derived(_)))),
         }
     }
 

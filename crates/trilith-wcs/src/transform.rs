@@ -677,7 +677,9 @@ impl Transform {
             Node::ToSphere(projection) => stack.map_points(at, |[x, y]: [f64; 2]| point_or_nan(projection.to_sphere(x, y))),
             Node::ToPlane { projection, longitudes } => {
                 let longitudes = *longitudes;
-                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(longitudes.convert_longitude(phi), theta)));
+                stack.map_points(at, |[phi, theta]: [f64; 2]| {
+                    point_or_nan(projection.to_plane(longitudes.convert_longitude(phi), theta))
+                });
             }
             Node::Arithmetic { operation, left, right } => {
                 let end = at + self.inputs;

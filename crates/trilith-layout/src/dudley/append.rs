@@ -13,7 +13,6 @@ use super::write::{DataSupplier, FilePlace, dialect_line, evaluate_more, write_i
 use crate::array::Array;
 use crate::bytes::{self, DirectoryResolver, FileUpdate, LocalOptions, SourceRef};
 use crate::error::{Error, Result, SuggestedSetting};
-use crate::foreign;
 use crate::layout::{Byteorder, EvaluateOptions, Layout, LayoutEntry};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -45,12 +44,7 @@ pub(super) fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) 
         let what = format!("{} is a gzip file, and a Dudley file is changed in place", path.display());
         return Err(Error::unsupported(what).hint("unpack it, change it, and pack it again"));
     }
-    let has_layout = how.layout.is_some();
-    DudleyFile::open_with(source.clone(), &folder, how, limits).map_err(|error| match has_layout {
-        // A file of a format that is only read needs no layout, and none helps.
-        false => foreign::change_refusal(&*source).ok().flatten().unwrap_or(error),
-        true => error,
-    })
+    DudleyFile::open_with(source, &folder, how, limits)
 }
 
 /// A layout text that becomes longer, by declarations or by a count in its last one.

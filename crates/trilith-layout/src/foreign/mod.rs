@@ -30,7 +30,6 @@ use crate::progress::Progress;
 
 pub use npz::npz_arrays;
 pub use recognize::has_user_block;
-pub(crate) use unsupported_formats::change_refusal;
 pub use unsupported_formats::refusal;
 #[doc(hidden)]
 pub use unsupported_formats::{dir_refusal, url_refusal};

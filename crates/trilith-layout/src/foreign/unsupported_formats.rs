@@ -38,17 +38,6 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
     })
 }
 
-/// The error for a file of a format that is read and never changed; None for any other file.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
-#[cold]
-pub(crate) fn change_refusal(source: &dyn Source) -> Result<Option<Error>> {
-    let start = super::read_start(source)?;
-    let found = super::recognize_format(&start, source).filter(|format| matches!(format.support, Support::Derived(..)));
-    Ok(found.map(|format| Error::unsupported(format!("{} is {}", source.name(), format.name)).hint(ADVICE_CONVERT)))
-}
-
 /// Returns `true` for the name of an HDF5 file.
 fn has_hdf5_extension(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
