@@ -51,7 +51,7 @@ const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "cutouts",
-        subject: "kinds of FITS files (datatype, compression, scale), cut beside astropy's Cutout2D",
+        subject: "kinds of FITS files (datatype, compression, scale), cut as astropy's Cutout2D does",
         cases: 50,
         work: CampaignProgram::Python("tests/interop/test_cutout_matrix.py"),
     },
