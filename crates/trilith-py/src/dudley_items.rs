@@ -122,7 +122,7 @@ pub(crate) fn to_bytes(ready: &DetachedArrays<'_>, value: &Value, dialect: Diale
 /// A native file, at a path.
 pub(crate) fn write_native_file(ready: &DetachedArrays<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
     let draft = ready.to_draft(value)?;
-    let mut file = NewFile::create(place, WriteBasis::Nothing)?;
+    let mut file = NewFile::create_regular(place, WriteBasis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file.writer())?;
     file.commit().map(drop)
 }

@@ -109,7 +109,7 @@ pub(crate) fn write_parts<'py>(
     }
     let path: PathBuf = target.extract()?;
     let done = detach_interruptible(py, || {
-        let mut file = NewFile::create(path, WriteBasis::Nothing)?;
+        let mut file = NewFile::create_regular(path, WriteBasis::Nothing)?;
         file.reserve(ready.iter().map(OwnedBlockSource::uncompressed_size).sum())?;
         write_file(file.writer(), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)

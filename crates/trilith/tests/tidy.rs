@@ -23,6 +23,7 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-array/src/array/value_decoding.rs", "the declarations of formats about elements, one after the other"),
     ("crates/trilith-io/src/bytes/journal.rs", "one journal: its record, its undoing and its checks"),
     ("crates/trilith-layout/src/layout/builder.rs", "one builder of layouts, item by item"),
+    ("crates/trilith/tests/wcs.rs", "descriptions of coordinates, with one test for each kind"),
     ("crates/trilith-cli/tests/outputs.rs", "what commands write and where, one test for each way of losing a file"),
     ("crates/trilith/tests/floors.rs", "one check of all floors, with the list of circles and their reasons"),
     ("crates/trilith/src/convert/translate.rs", "one walk over a tree that is written for another standard"),

@@ -54,9 +54,7 @@ impl NewFile {
         let target = path.into();
         let path = target.path();
         if target.is_url() || !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            let unpacked = if needs_gzip(path, basis)? { Some(spool_file()?) } else { None };
-            let out = BufWriter::with_capacity(1 << 20, wrap_uncounted(AtomicFile::create(target, basis)?));
-            return Ok(Self { kind: NewFileKind::Path(Box::new(out)), unpacked });
+            return Self::create_regular(target, basis);
         }
         let name = path.display().to_string();
         let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
@@ -66,6 +64,18 @@ impl NewFile {
             );
         }
         Self::stream(Box::new(out), name)
+    }
+
+    /// Starts a file at a path, as [`NewFile::create`] does, but refuses a pipe and a device: a call of a library does not wait for the
+    /// reader of a pipe.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::create`].
+    pub fn create_regular(path: impl Into<WritePath>, basis: WriteBasis<'_>) -> Result<Self> {
+        let target = path.into();
+        let unpacked = if needs_gzip(target.path(), basis)? { Some(spool_file()?) } else { None };
+        let out = BufWriter::with_capacity(1 << 20, wrap_uncounted(AtomicFile::create(target, basis)?));
+        Ok(Self { kind: NewFileKind::Path(Box::new(out)), unpacked })
     }
 
     /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.

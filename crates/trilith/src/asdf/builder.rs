@@ -346,7 +346,7 @@ impl<'a> AsdfBuilder<'a> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for keys and integers that a writer may not write
     /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
     pub fn write(self, path: impl Into<WritePath>, tree: Value) -> Result<()> {
-        let mut file = NewFile::create(path, WriteBasis::Nothing)?;
+        let mut file = NewFile::create_regular(path, WriteBasis::Nothing)?;
         file.reserve(self.uncompressed_size())?;
         self.write_to(file.writer(), tree)?;
         file.commit().map(drop)

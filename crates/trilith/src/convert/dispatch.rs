@@ -176,7 +176,7 @@ impl File {
         let file = self.rebased_to(&bytes::BaseUri::of_file(&bytes::name_of(path.path())))?;
         let mut options = options.clone();
         options.write_options.keep_unused |= is_read_from(file.source(), path.path());
-        let mut out = NewFile::create(path, WriteBasis::SameAs(&**file.source()))?;
+        let mut out = NewFile::create_regular(path, WriteBasis::SameAs(&**file.source()))?;
         let done = file.convert_into(&options, &mut out.writer(), Progress::default())?;
         if !done.written {
             return Err(losses_error("the new form", &done.losses, "form"));
