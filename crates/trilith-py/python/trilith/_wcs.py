@@ -452,8 +452,8 @@ class WCS:
         --------
         >>> import trilith
         >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
-        >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
-        >>> f["flux"].wcs.pixel_to_world(2)
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]})), "flux")
+        >>> wcs.pixel_to_world(2)
         <SpectralCoord 3. um>
         """
         return self._high_level.pixel_to_world(*pixel_arrays)
@@ -476,18 +476,57 @@ class WCS:
         >>> import trilith
         >>> from astropy.coordinates import SpectralCoord
         >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
-        >>> f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
-        >>> float(f["flux"].wcs.world_to_pixel(SpectralCoord(2500.0, "nm")))
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]})), "flux")
+        >>> float(wcs.world_to_pixel(SpectralCoord(2500.0, "nm")))
         1.0
         """
         return self._high_level.world_to_pixel(*world_objects)
 
     def array_index_to_world(self, *index_arrays: Any) -> Any:
-        """Does the same as `pixel_to_world`, for indices in the order of the array."""
+        """Returns astropy's objects at elements. Needs astropy.
+
+        Parameters
+        ----------
+        *index_arrays : numbers or arrays
+            An index for each axis, in the order of the array.
+
+        Returns
+        -------
+        object or list of them
+            The objects of `pixel_to_world`.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]})), "flux")
+        >>> wcs.array_index_to_world(1)
+        <SpectralCoord 2.5 um>
+        """
         return self._high_level.array_index_to_world(*index_arrays)
 
     def world_to_array_index(self, *world_objects: Any) -> Any:
-        """Does the same as `world_to_pixel`, but returns the indices of the nearest elements in the order of the array."""
+        """Returns the indices of the elements nearest to astropy's objects. Needs astropy.
+
+        Parameters
+        ----------
+        *world_objects : objects
+            The objects that `pixel_to_world` returns.
+
+        Returns
+        -------
+        int, array or tuple of them
+            An index for each axis, in the order of the array. With one axis, this index alone.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> from astropy.coordinates import SpectralCoord
+        >>> header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+        >>> wcs = trilith.wcs(trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]})), "flux")
+        >>> int(wcs.world_to_array_index(SpectralCoord(2600.0, "nm")))
+        1
+        """
         return self._high_level.world_to_array_index(*world_objects)
 
     def _as_mpl_axes(self) -> tuple[Any, dict[str, Any]]:
