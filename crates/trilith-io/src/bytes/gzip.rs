@@ -7,6 +7,8 @@ mod codec;
 #[path = "gzip/unsupported.rs"]
 mod codec;
 
+use std::path::Path;
+
 use super::source::Source;
 use crate::error::Result;
 
@@ -17,6 +19,11 @@ pub use codec::{gunzip, gzip};
 /// Returns `true` if bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(start: &[u8]) -> bool {
     start.starts_with(&[0x1f, 0x8b, 8])
+}
+
+/// Returns `true` for the name of a gzip file: it ends in `.gz`.
+pub fn has_gzip_name(name: impl AsRef<Path>) -> bool {
+    name.as_ref().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
 }
 
 /// Returns `true` if what a source was made of, at the bottom, is a gzip file.

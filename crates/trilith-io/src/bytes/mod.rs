@@ -72,7 +72,7 @@ pub use file_name::{
     display_name, hidden_name, name_in, name_of, name_of_bytes, path_of, public_name, shown_path, uri_of, verbatim_path,
 };
 #[doc(hidden)]
-pub use gzip::{deflated, gunzip, gunzipped, gzip, is_gzip, is_packed};
+pub use gzip::{deflated, gunzip, gunzipped, gzip, has_gzip_name, is_gzip, is_packed};
 #[doc(hidden)]
 pub use huge_pages::{HugePageBuffer, HugePageMemory, large_pages, prefer_large_pages};
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::atomic_file::AtomicFile;
 use super::backing::SourceBacking;
 use super::counting_writer::CountingWriter;
-use super::gzip::{gzip, is_packed};
+use super::gzip::{gzip, has_gzip_name, is_packed};
 use super::lock::WriteBasis;
 use super::source::SourceRef;
 use super::spool::anonymous_file;
@@ -174,7 +174,7 @@ fn spool_file() -> Result<BufWriter<CountingWriter<std::fs::File>>> {
 
 /// Returns `true` if a file has the name of a gzip file, or if it is a gzip file that is rewritten.
 fn needs_gzip(path: &Path, basis: WriteBasis<'_>) -> Result<bool> {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+    if has_gzip_name(path) {
         return Ok(true);
     }
     match basis {

@@ -39,8 +39,7 @@ pub(super) fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) 
     let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
     let source = bytes::open(path, options)?;
     // A layout describes any bytes, also those that begin like a gzip file.
-    let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
-    if (is_named || how.layout.is_none()) && bytes::is_packed(&*source)? {
+    if (how.layout.is_none() || bytes::has_gzip_name(path)) && bytes::is_packed(&*source)? {
         let what = format!("{} is a gzip file, and a Dudley file is changed in place", path.display());
         return Err(Error::unsupported(what).hint("unpack it, change it, and pack it again"));
     }

@@ -256,8 +256,7 @@ impl OpenOptions {
     pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
         let mut start = read_start(&source)?;
         // A layout describes any bytes, also those that begin like a gzip file.
-        let is_packed = self.layout.is_none() || source.name().to_ascii_lowercase().ends_with(".gz");
-        if is_packed && bytes::is_gzip(&start) {
+        if (self.layout.is_none() || bytes::has_gzip_name(source.name())) && bytes::is_gzip(&start) {
             source = bytes::gunzip(source, &self.limits)?;
             start = read_start(&source)?;
         }

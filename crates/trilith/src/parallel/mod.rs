@@ -20,7 +20,7 @@ use self::region_runs::ByteRuns;
 use self::regions::{Region, count_elements, region_from_indices, uncovered};
 use crate::array::{Array, Index};
 use crate::asdf::{AsdfBuilder, AsdfFile, Block, checksum, ndarray, reserved_block};
-use crate::bytes::{ASDF_DRAFT_HEAD, Draft, TARGET, WindowSource, Writing, new_id};
+use crate::bytes::{ASDF_DRAFT_HEAD, Draft, TARGET, WindowSource, Writing, has_gzip_name, new_id};
 use crate::error::{Error, Result, count_noun};
 use crate::file::{FileFormat, check_name};
 use crate::limits::Limits;
@@ -325,15 +325,15 @@ impl ParallelWriter {
     }
 }
 
-/// A number of a draft as text.
 /// Refuses a name that promises another format than what is written, and one of a gzip file, whose parts cannot be written in any order.
 fn check_draft_name(path: &Path, written: FileFormat, hint: &str) -> Result<()> {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+    if has_gzip_name(path) {
         return Err(Error::unsupported("a gzip file cannot be written in parallel").hint(hint));
     }
     check_name(&path.to_string_lossy(), written, hint)
 }
 
+/// A number of a draft as text.
 fn id_text(id: &[u8; 16]) -> String {
     id.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
