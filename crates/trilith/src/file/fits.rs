@@ -177,6 +177,11 @@ pub(super) fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
     any.downcast_ref()
 }
 
+/// The HDUs of a FITS file whose tree is made up from them, as the list `fits`; None for any other file.
+pub(super) fn listed_hdus(file: &AsdfFile) -> Option<&HduArrays> {
+    hdu_arrays(file).filter(|hdus| hdus.is_listing)
+}
+
 /// Returns the file that a path leads into, and the path in its tree. A path `/fits/…` leads to the headers and data of
 /// the FITS file, even if it holds an ASDF file, unless the tree of that has a key `fits`. Any other path leads into
 /// `file` itself. An HDU may have its name there (`/fits/SCI,2/header`), and a path that leads nowhere as it is written is
@@ -336,7 +341,7 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
 /// The cards of an HDU of a FITS file with wanted keywords.
 pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ItemAttribute> {
     let number = || file.tree().path_of(hdu.id())?.split_last()?.1.parse::<usize>().ok();
-    let found = || hdu_arrays(file).filter(|hdus| hdus.is_listing)?.fits.hdus().get(number()?);
+    let found = || listed_hdus(file)?.fits.hdus().get(number()?);
     found().map(|hdu| fits::header_attributes(hdu.header(), is_wanted)).unwrap_or_default()
 }
 
@@ -417,8 +422,7 @@ fn source_hdu<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<&'t Hdu> {
 
 /// Returns `true` for the columns of a table whose cells are arrays, and for each of these columns.
 pub(super) fn is_ragged(file: &AsdfFile, node: Node<'_>) -> bool {
-    let is_listing = hdu_arrays(file).is_some_and(|hdus| hdus.is_listing);
-    let path = file.tree().path_of(node.id()).filter(|_| is_listing);
+    let path = listed_hdus(file).and_then(|_| file.tree().path_of(node.id()));
     path.is_some_and(|path| matches!(path.keys(), [_, _, data, ..] if data == "data"))
 }
 

@@ -1,7 +1,7 @@
 //! HDUs of a FITS file by their names, in paths and patterns.
 
 use super::address::{AddressPattern, split_address};
-use super::fits::{HduArrays, hdu_arrays};
+use super::fits::{HduArrays, hdu_arrays, listed_hdus};
 use super::{Item, ItemKind};
 use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub(crate) fn number_hdus(item: &Item<'_>, pattern: &AddressPattern) -> Result<A
 
 /// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.
 pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
-    path_with_number(hdu_arrays(file).filter(|hdus| hdus.is_listing)?, path)
+    path_with_number(listed_hdus(file)?, path)
 }
 
 impl<'f> Item<'f> {
@@ -42,7 +42,7 @@ impl<'f> Item<'f> {
 }
 
 fn is_hdu(file: &AsdfFile, node: Node<'_>) -> bool {
-    let path = hdu_arrays(file).filter(|hdus| hdus.is_listing).and_then(|_| file.tree().path_of(node.id()));
+    let path = listed_hdus(file).and_then(|_| file.tree().path_of(node.id()));
     path.is_some_and(|path| matches!(path.keys(), [list, _] if list == "fits"))
 }
 
@@ -59,7 +59,7 @@ fn path_with_number(hdus: &HduArrays, path: &str) -> Option<String> {
 
 /// The error for a path with the name of an HDU that the FITS file does not have; None for any other path.
 pub(super) fn missing_hdu_error(file: &AsdfFile, path: &str) -> Option<Error> {
-    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
+    let hdus = listed_hdus(file)?;
     let parsed = TreePath::parse(path).ok()?;
     let [first, key, ..] = parsed.keys() else { return None };
     let is_found = |key: &str| hdus.fits.find(key).is_ok() || hdus.fits.find(without_attribute(key)).is_ok();
@@ -79,8 +79,7 @@ fn without_attribute(key: &str) -> &str {
 
 /// The names of the HDUs if a node is the list of them.
 pub(super) fn list_names_at(file: &AsdfFile, list: Node<'_>) -> Vec<String> {
-    let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
-    hdu_arrays(file).filter(|hdus| hdus.is_listing && is_list).map_or_else(Vec::new, list_hdu_names)
+    hdus_of_list(file, list).map_or_else(Vec::new, list_hdu_names)
 }
 
 fn list_hdu_names(hdus: &HduArrays) -> Vec<String> {
@@ -97,7 +96,11 @@ fn hdu_name(hdus: &HduArrays, hdu: &Hdu) -> String {
 
 /// The number of the HDU that a key names, in the list of HDUs.
 pub(super) fn number_of(file: &AsdfFile, list: Node<'_>, key: &str) -> Option<usize> {
-    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
+    hdus_of_list(file, list)?.fits.find(key).ok().map(Hdu::index)
+}
+
+/// The HDUs of a FITS file if a node is the list of them.
+fn hdus_of_list<'t>(file: &'t AsdfFile, list: Node<'_>) -> Option<&'t HduArrays> {
     let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
-    if is_list { hdus.fits.find(key).ok().map(Hdu::index) } else { None }
+    listed_hdus(file).filter(|_| is_list)
 }
