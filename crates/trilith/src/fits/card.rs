@@ -305,23 +305,18 @@ fn parse_value(field: &[u8]) -> (CardValue, String) {
 
 /// The text up to the closing quote, without trailing blanks, and what is after it.
 fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
-    let (mut text, mut rest) = (Vec::new(), quoted);
-    while let Some(at) = memchr::memchr(b'\'', rest) {
-        let (part, behind) = rest.split_at_checked(at).unwrap_or_default();
-        let behind = behind.get(1..).unwrap_or_default();
-        let Some(more) = behind.strip_prefix(b"'") else {
-            if text.is_empty() {
-                return (decode_latin1(trim_end_blanks(part)).into_owned(), behind);
-            }
-            text.extend_from_slice(part);
-            return (decode_latin1(trim_end_blanks(&text)).into_owned(), behind);
-        };
-        text.extend_from_slice(part);
-        text.push(b'\'');
-        rest = more;
-    }
-    text.extend_from_slice(rest);
-    (decode_latin1(trim_end_blanks(&text)).into_owned(), &[])
+    let mut from = 0;
+    let end = loop {
+        match memchr::memchr(b'\'', quoted.get(from..).unwrap_or_default()) {
+            None => break quoted.len(),
+            // Two apostrophes are one in the text.
+            Some(at) if quoted.get(from + at + 1) == Some(&b'\'') => from += at + 2,
+            Some(at) => break from + at,
+        }
+    };
+    let text = decode_latin1(trim_end_blanks(quoted.get(..end).unwrap_or_default()));
+    let text = if from > 0 { text.replace("''", "'") } else { text.into_owned() };
+    (text, quoted.get(end + 1..).unwrap_or_default())
 }
 
 fn comment_of(rest: &[u8]) -> String {
