@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde_json::Value;
 use trilith::asdf::{AsdfFile, ReferenceLog, uris};
 use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::{FileSelection, LayoutOrigin, ParamSetting};
+use trilith::dudley::{FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::Layout;
 use trilith::tree::Tree;
@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
         }
         let output = if let FileRole::TreeFor(output) = role { Some(output) } else { None };
         let opening = self.opening_for(role)?;
-        let (source, resolve) = self.open_with_resolver(path)?;
+        let (source, resolve) = self.open_bytes(path, &opening)?;
         let file = if is_tree {
             self.check_not_dudley(&*source)?;
             file::open_asdf_source(source, resolve, &self.limits)?.into()
@@ -232,6 +232,15 @@ impl<'a> Session<'a> {
         Ok(Some(self.shared.layout.get_or_init(|| layout).clone()))
     }
 
+    /// Returns how a file under a layout is opened in order to change it.
+    pub(crate) fn stream_options(&self) -> Result<StreamOptions> {
+        let mut how = StreamOptions::default();
+        how.layout = self.common_layout()?;
+        how.order = self.args.byteorder();
+        how.params = self.args.param_settings()?;
+        Ok(how)
+    }
+
     /// Opens the bytes of a file; `-` is standard input.
     pub(crate) fn open_source(&self, path: &str) -> Result<SourceRef> {
         self.open_with_resolver(path).map(|(source, _)| source)
@@ -239,8 +248,11 @@ impl<'a> Session<'a> {
 
     /// Opens the bytes of a file, and returns what opens the files that it refers to.
     pub(crate) fn open_with_resolver(&self, path: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        self.open_bytes(path, &self.open_options()?)
+    }
+
+    fn open_bytes(&self, path: &str, opening: &OpenOptions) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
-        let opening = self.open_options()?;
         let opened = match path {
             "-" => bytes::spool(std::io::stdin().lock(), "-", self.limits.spool).map(|source| (source, opening.resolver(path))),
             path => opening.source(bytes::path_of(path)),
@@ -300,9 +312,9 @@ impl<'a> Session<'a> {
         if self.args.under.is_some() || path == "-" {
             return self.args.under.is_some();
         }
-        let start = |source: SourceRef| bytes::read_vec(&*source, 0, source.len().min(80), &self.limits);
-        let Ok(start) = bytes::open(bytes::path_of(path), LocalOptions::default()).and_then(start) else { return false };
-        match FileKind::detect(&start) {
+        let opened = bytes::open(bytes::path_of(path), LocalOptions::default());
+        let Ok(kind) = opened.and_then(|source| self.detect_kind(&*source)) else { return false };
+        match kind {
             Some(kind) => kind == FileKind::Dudley,
             None => self
                 .open(path, FileRole::Any)
@@ -310,10 +322,15 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Returns the kind of a file by its first bytes; None for those of other formats.
+    pub(crate) fn detect_kind(&self, source: &dyn Source) -> Result<Option<FileKind>> {
+        let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits)?;
+        Ok(FileKind::detect(&start))
+    }
+
     /// Refuses a native Dudley file, and names the command for it.
     pub(crate) fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
-        let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits)?;
-        if FileKind::detect(&start) != Some(FileKind::Dudley) {
+        if self.detect_kind(source)? != Some(FileKind::Dudley) {
             return Ok(());
         }
         let message = format!("{} is a Dudley file; this command works on files of the ASDF family", source.name());

@@ -24,7 +24,7 @@ impl Stdout {
     }
 
     #[cfg(not(unix))]
-    fn direct() -> io::Result<std::fs::File> {
+    fn raw_stdout() -> io::Result<std::fs::File> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

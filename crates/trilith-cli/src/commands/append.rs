@@ -6,7 +6,7 @@ use trilith::array::Array;
 use trilith_io::error::count_noun;
 use trilith::asdf::append_rows;
 use trilith::bytes::{path_of, retry_if_replaced};
-use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
+use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, append_variables};
 use trilith::{Error, Result};
 
 use crate::outcome::Outcome;
@@ -76,11 +76,7 @@ impl Append {
         };
         // Closed before it is written: another may have to undo an update first.
         drop(file);
-        let mut how = StreamOptions::default();
-        how.layout = session.common_layout()?;
-        how.order = session.args.byteorder();
-        how.params = session.args.param_settings()?;
-        let written = append_variables(&path_of(&item.file), &variables, &how, limits)?;
+        let written = append_variables(&path_of(&item.file), &variables, &session.stream_options()?, limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
         let line = format!("{}: {} added, {}", item.file, count_noun(count, "record"), display_size(written));

@@ -3,7 +3,6 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::bytes::read_vec;
 use trilith::check::{DiffOptions, ItemDifference, DifferenceKind, diff_items};
 use trilith::file::{AddressPattern, FileKind};
 
@@ -90,8 +89,7 @@ impl Diff {
                     return Ok(false);
                 }
                 let source = session.open_source(path)?;
-                let start = read_vec(&*source, 0, source.len().min(80), session.limits())?;
-                Ok(FileKind::detect(&start) == Some(FileKind::Asdf))
+                Ok(session.detect_kind(&*source)? == Some(FileKind::Asdf))
             };
             match (is_asdf(&self.a)?, is_asdf(&self.b)?) {
                 (true, false) => a = self.layout_a.as_deref(),

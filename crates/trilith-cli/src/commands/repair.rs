@@ -36,8 +36,7 @@ impl Repair {
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let limits = session.limits();
         let (source, resolve) = session.open_with_resolver(&self.file)?;
-        let start = bytes::read_vec(&*source, 0, source.len().min(80), limits)?;
-        if FileKind::detect(&start) == Some(FileKind::Dudley) {
+        if session.detect_kind(&*source)? == Some(FileKind::Dudley) {
             let layout = session.common_layout()?;
             let mut left = salvage_stream(&source, layout, &*resolve, limits)?;
             self.check_output(FileFormat::Dudley, session)?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use trilith::asdf::is_ndarray;
 use trilith::bytes::path_of;
-use trilith::dudley::{NewElements, StreamOptions, replace_elements};
+use trilith::dudley::{NewElements, replace_elements};
 use trilith_io::error::count_noun;
 use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
@@ -80,11 +80,7 @@ impl Set {
             (None, None) => return Err(Error::invalid_input("neither a value nor --from")),
         };
         let limits = session.limits();
-        let mut how = StreamOptions::default();
-        how.layout = session.common_layout()?;
-        how.order = session.args.byteorder();
-        how.params = session.args.param_settings()?;
-        replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, limits)?;
+        replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &session.stream_options()?, limits)?;
         if session.args.json {
             Output::print_json(&serde_json::json!({"file": item.file, "changed": true, "in_place": true}))?;
         } else {
