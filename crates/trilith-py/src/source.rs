@@ -30,9 +30,7 @@ impl SourceKind {
             Self::Other(source) => opening.open_source(source, Arc::new(NoReferences)),
         }
     }
-}
 
-impl SourceKind {
     /// The path, if the file was named by one.
     pub(crate) fn path(&self) -> Option<&Path> {
         if let Self::Path(path) = self { Some(path) } else { None }

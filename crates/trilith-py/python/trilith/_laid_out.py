@@ -80,9 +80,12 @@ _UNITS = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "u
 def times(array):
     """The datatype of numpy that an array of dates or durations, or of structs with durations, has, and that which xarray takes; else
     None. Dates are strings of ISO 8601 in the array, durations are integers."""
-    if array.dtype.kind == "S" and str(array.attrs.get("numpy_dtype")).lstrip("<>=|").startswith("M8["):
+    if array.dtype.kind == "S":
+        said = array.attrs.get("numpy_dtype")
+        if not isinstance(said, str) or not said.lstrip("<>=|").startswith("M8["):
+            return None
         # Years and months are dates, too, whereas as durations they have no length.
-        known = {"Y": "s", "M": "s", **_UNITS}.get(numpy.datetime_data(array.attrs["numpy_dtype"])[0])
+        known = {"Y": "s", "M": "s", **_UNITS}.get(numpy.datetime_data(said)[0])
         return known and (array.dtype, numpy.dtype(f"M8[{known}]"))
     if array.dtype.kind not in "iV" or "grid_missing" not in array._words:
         return None

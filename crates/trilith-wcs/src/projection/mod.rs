@@ -45,36 +45,17 @@ struct ProjectionSpec {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ProjectionKind {
-    Azp {
-        mu: f64,
-        gamma: f64,
-    },
-    Szp {
-        mu: f64,
-        xp: f64,
-        yp: f64,
-        zp: f64,
-    },
+    Azp { mu: f64, gamma: f64 },
+    Szp { mu: f64, xp: f64, yp: f64, zp: f64 },
     Tan,
     Stg,
-    Sin {
-        xi: f64,
-        eta: f64,
-    },
+    Sin { xi: f64, eta: f64 },
     Arc,
     Zea,
-    Air {
-        slope: f64,
-    },
-    Cyp {
-        mu: f64,
-        lambda: f64,
-    },
-    Cea {
-        lambda: f64,
-    },
+    Air { slope: f64 },
+    Cyp { mu: f64, lambda: f64 },
+    Cea { lambda: f64 },
     Car,
-    /// `CAR` without edges.
     EndlessCar,
     Mer,
     Sfl,
@@ -82,18 +63,12 @@ enum ProjectionKind {
     Mol,
     Ait,
     Conic(Conic),
-    Bon {
-        theta: f64,
-        apex: f64,
-    },
+    Bon { theta: f64, apex: f64 },
     Pco,
     Tsc,
     Csc,
     Qsc,
-    Hpx {
-        h: f64,
-        k: f64,
-    },
+    Hpx { h: f64, k: f64 },
     Xph,
     Zpn(Zpn),
 }
