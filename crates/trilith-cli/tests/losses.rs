@@ -557,3 +557,66 @@ fn url_and_pattern_characters_give_distinct_outputs() {
         assert_eq!(npy.len(), 128 + n + 1, "{name}");
     }
 }
+
+/// An NPY file of one axis.
+fn write_npy(path: &Path, descr: &str, bytes: &[u8], count: usize) {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}");
+    let header = format!("{header:<117}\n");
+    let mut file = b"\x93NUMPY\x01\0\x76\0".to_vec();
+    file.extend(header.as_bytes());
+    file.extend(bytes);
+    std::fs::write(path, file).unwrap();
+}
+
+/// The losses of a conversion, and the tree that it writes with `--allow-loss`.
+fn losses_and_tree(folder: &Path, words: &[&str]) -> (serde_json::Value, Vec<u8>) {
+    let ended = ran(folder, &[words, &["--json"]].concat());
+    let said: serde_json::Value =
+        serde_json::from_str(&text(&ended)).unwrap_or_else(|error| panic!("{words:?}: {error}: {}", ended.stderr));
+    let status = if said["losses"].as_array().is_some_and(Vec::is_empty) { 0 } else { 1 };
+    assert_eq!(ended.status, Ok(status), "{words:?}: {}", ended.stderr);
+    done(folder, &[words, &["--allow-loss"]].concat());
+    (said["losses"].clone(), done(folder, &["tree", words[2], "--json"]).stdout)
+}
+
+/// Rule: options for blocks change the storage of arrays only. First tier.
+#[test]
+fn storage_options_change_no_loss() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    for (name, descr, size) in [("half", "<f2", 2), ("text", "<U3", 12), ("wide", "<u8", 8)] {
+        write_npy(&folder.join(format!("{name}.npy")), descr, &vec![0u8; 2000 * size], 2000);
+    }
+    for input in ["half.npy", "text.npy", "wide.npy"] {
+        for target in ["finf-0.1", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
+            let plain = losses_and_tree(folder, &["convert", input, "plain.asdf", "--to", target]);
+            for options in [&["--no-checksums"][..], &["--codec", "auto"]] {
+                if options.contains(&"auto") && target == "finf-0.1" {
+                    continue;
+                }
+                let words = [&["convert", input, "stored.asdf", "--to", target], options].concat();
+                assert!(losses_and_tree(folder, &words) == plain, "{words:?}");
+            }
+        }
+    }
+}
+
+/// Rule: a level without a codec changes nothing, and is refused for every input and output. First tier.
+#[test]
+fn level_without_codec_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    write_npy(&folder.join("x.npy"), "<f4", &[0; 8000], 2000);
+    for input in ["x.npy", "x.asdf", "x.bd", "x.fits"] {
+        if input != "x.npy" {
+            done(folder, &["convert", "x.npy", input]);
+        }
+        for output in ["o.asdf", "o.bd", "o.fits"] {
+            for codec in [&[][..], &["--codec", "none"]] {
+                let ended = ran(folder, &[&["convert", input, output, "--level", "3"], codec].concat());
+                assert_eq!(ended.status, Ok(2), "{input} {output} {codec:?}: {}", ended.stderr);
+                assert!(ended.stderr.contains("a level was given, and no codec"), "{input} {output}: {}", ended.stderr);
+            }
+        }
+    }
+}

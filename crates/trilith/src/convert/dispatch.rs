@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::dudley;
 use super::loss::{LossAccount, losses_error};
-use super::{CodecChoice, ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
-use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Target};
+use super::{ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
+use crate::asdf::{AsdfBuilder, AsdfFile, Target};
 use crate::bytes::{self, NewFile, SourceRef, WriteBasis, WritePath, WriteSeek};
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::{File, FileFormat, is_read_from, verify_written};
@@ -133,6 +133,7 @@ impl File {
         }
         let by_rows = options.rows.map(|_| options.by_rows()).transpose()?;
         let options = by_rows.as_ref().unwrap_or(options);
+        options.check_level()?;
         if options.rows.is_some() && (options.encode.is_some() || !options.to.has_blocks()) {
             return Err(Error::invalid_input("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
                 .hint("name the output .asdf"));
@@ -203,10 +204,6 @@ fn convert_asdf(
     account.notes.extend(fits::fits_notes(file));
     if !options.physical_values {
         account.notes.extend(fits::stored_notes(file));
-    }
-    if fits::is_copied_out(file, options) {
-        account.losses.extend(fits::out_of_fits(file, out, options)?);
-        return Ok(ConvertReport::default());
     }
     let alone = fits::extract(file, options.physical_values, account)?;
     let file = alone.as_ref().unwrap_or(file);
@@ -281,7 +278,7 @@ fn convert_other(
     if let Some(stream) = file.as_dudley() {
         return dudley::of_stream(stream, options, out, progress, account);
     }
-    let build = |target, how: &ArrayOptions, account: &mut LossAccount| items_to_asdf::to_asdf(file, target, how, account);
+    let build = |account: &mut LossAccount| items_to_asdf::to_asdf(file, account);
     let from = NewAsdfSource { bytes: file.source(), limits: file.limits(), build: &build };
     let TargetForm::Dudley(dialect) = options.to else { return as_new_asdf(&from, options, out, progress, account) };
     let Some(made) = as_virtual_asdf(&from, account)? else { return Ok(ConvertReport::default()) };
@@ -298,11 +295,11 @@ pub(super) struct NewAsdf {
 pub(super) struct NewAsdfSource<'a> {
     pub bytes: &'a SourceRef,
     pub limits: &'a Limits,
-    /// Builds the new file in a generation, with arrays stored as the options say.
-    pub build: &'a dyn Fn(&'static Target, &ArrayOptions, &mut LossAccount) -> Result<NewAsdf>,
+    /// Builds the new file in the newest generation.
+    pub build: &'a dyn Fn(&mut LossAccount) -> Result<NewAsdf>,
 }
 
-/// Writes a new file of the ASDF family. Options that only [`convert`] supports are applied to a virtual file.
+/// Writes a new file of the ASDF family, or a FITS file: as a file of the ASDF family with the same content is written.
 pub(super) fn as_new_asdf(
     from: &NewAsdfSource<'_>,
     options: &ConvertOptions,
@@ -310,36 +307,11 @@ pub(super) fn as_new_asdf(
     progress: Progress<'_>,
     account: &mut LossAccount,
 ) -> Result<ConvertReport> {
-    if account.is_refused() {
-        return Ok(ConvertReport::default());
+    let Some(made) = as_virtual_asdf(from, account)? else { return Ok(ConvertReport::default()) };
+    match options.to {
+        TargetForm::Fits => fits::to_fits_with(&made, options, out, progress, account),
+        _ => asdf_to_asdf(&made, options, out, progress, account),
     }
-    let layout = &options.write_options;
-    let is_rare =
-        options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
-    if matches!(options.to, TargetForm::Fits) || is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
-        let Some(made) = as_virtual_asdf(from, account)? else { return Ok(ConvertReport::default()) };
-        return match options.to {
-            TargetForm::Fits => fits::to_fits_with(&made, options, out, progress, account),
-            _ => asdf_to_asdf(&made, options, out, progress, account),
-        };
-    }
-    let target = match options.to {
-        TargetForm::Generation(target) => target,
-        TargetForm::Finf => Target::from_name("finf-0.1")?,
-        _ => Target::latest(),
-    };
-    let mut how = ArrayOptions::default();
-    match options.codec {
-        CodecChoice::Fixed(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
-        _ if options.level.is_some() => {
-            return Err(Error::invalid_input("a level was given, and no codec")
-                .setting("", SuggestedSetting::Provide("codec", "zlib, or another")));
-        }
-        _ => {}
-    }
-    let NewAsdf { builder, tree } = (from.build)(target, &how, account)?;
-    builder.write_to(out, tree)?;
-    Ok(ConvertReport::default())
 }
 
 /// Makes a virtual file of the newest generation. None if what is lost does not permit it.
@@ -347,7 +319,7 @@ pub(super) fn as_virtual_asdf(from: &NewAsdfSource<'_>, account: &mut LossAccoun
     if account.is_refused() {
         return Ok(None);
     }
-    let NewAsdf { builder, tree } = (from.build)(Target::latest(), &ArrayOptions::default(), account)?;
+    let NewAsdf { builder, tree } = (from.build)(account)?;
     if account.is_refused() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use super::loss::LossAccount;
 use super::translate::tree_comments;
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
 use crate::array::{TextType, check_texts};
-use crate::asdf::{ArrayOptions, AsdfFile};
+use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::WriteSeek;
 use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
@@ -48,7 +48,7 @@ pub(super) fn of_stream(
     // A Dudley file has no masks.
     let masks = !matches!(options.to, TargetForm::Dudley(_));
     let reading = ItemOptions { stack_lists: options.stack, physical, masks };
-    let build = |target, how: &ArrayOptions, account: &mut LossAccount| build_asdf(file, target, how, reading, account);
+    let build = |account: &mut LossAccount| build_asdf(file, Target::latest(), &ArrayOptions::default(), reading, account);
     let from = NewAsdfSource { bytes: file.source(), limits: file.limits(), build: &build };
     if !physical {
         account.notes.extend(stored_notes(file, masks)?);
@@ -190,12 +190,8 @@ fn stored_as(dialect: Dialect, options: &ConvertOptions) -> Result<StorageOption
     let mut how = StorageOptions::default();
     let level = options.level.map(i64::from);
     how.packing = match (options.codec, dialect) {
-        (CodecChoice::Keep, _) if level.is_some() => {
-            return refuse("level without a codec", SuggestedSetting::Provide("codec", "zlib too"));
-        }
         (CodecChoice::Keep, _) => Compression::Keep,
-        (CodecChoice::Uncompressed, _) if level.is_none() => Compression::Uncompressed,
-        (CodecChoice::Uncompressed, _) => return refuse("level without a codec", SuggestedSetting::Remove(&["level"])),
+        (CodecChoice::Uncompressed, _) => Compression::Uncompressed,
         (CodecChoice::Fixed(ZLIB), Dialect::D2026) if level.is_none_or(|level| (-1..=9).contains(&level)) => {
             Compression::Gzip(level)
         }

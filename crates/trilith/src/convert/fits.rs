@@ -6,7 +6,7 @@
 //! `fits:NAME,1`: nothing is lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io::{Seek, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use super::coverage::{CoverageTracker, is_format_history};
@@ -14,13 +14,13 @@ use super::dispatch::NewAsdf;
 use super::loss::LossAccount;
 use super::quantity::{is_quantity, quantity};
 use super::tree_to_hdus::{HduList, hdus};
-use super::{CodecChoice, ConvertOptions, ConvertReport, CoordinateHeader, TargetForm};
+use super::{CodecChoice, ConvertOptions, ConvertReport, CoordinateHeader};
 use crate::array::{Array, Byteorder};
 use crate::asdf::annotations::{self, ItemAnnotation};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::virtual_file::VirtualFile;
 use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, FileWriter, Generation, Target, walk};
-use crate::bytes::{MemorySource, SourceRef, WriteSeek, verify_backing};
+use crate::bytes::{MemorySource, SourceRef, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting, count_noun};
 use crate::file::container_fits;
@@ -34,40 +34,24 @@ const STRICT_FITS_TAG: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 /// Tag of one with longer cards, which astropy has, too.
 const ASTROPY_FITS_TAG: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
-/// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left
-/// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are not filling.
+/// Builds a file of the newest generation of ASDF of a plain FITS file: headers card by card, data as blocks, or physical values under
+/// the names of the HDUs. The losses are data that are left out because they cannot be read, and bytes between and after the HDUs that
+/// are not filling.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU that differs from its CHECKSUM or DATASUM,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
-pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let mut account = LossAccount::new(options);
-    let NewAsdf { builder, tree } = build_asdf(fits, options, &mut account)?;
-    builder.write_to(out, tree)?;
-    Ok(account.losses)
-}
-
-/// Builds a file of the ASDF family of a plain FITS file.
-///
-/// # Errors
-/// Returns the errors of [`from_fits`].
-fn build_asdf(fits: &FitsFile, options: &ConvertOptions, account: &mut LossAccount) -> Result<NewAsdf> {
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold, and an error if the file cannot be
+/// read.
+fn build_asdf(fits: &FitsFile, physical_values: bool, account: &mut LossAccount) -> Result<NewAsdf> {
     let _call = fits.limits().call();
-    let builder = AsdfBuilder::new(Target::latest()).with_options(options.write_options.clone());
-    let mut how = ArrayOptions::default();
-    if let CodecChoice::Fixed(id) = options.codec {
-        how.codec = Some(id);
-    }
-    (how.level, how.blosc) = (options.level, options.blosc);
-    let mut taking = FitsImport { builder, options: &how, account };
+    let mut taking = FitsImport { builder: AsdfBuilder::new(Target::latest()), account };
     // A header has no array that would be compared.
     for hdu in fits.hdus() {
         if let Err(why) = fits.check(hdu) {
             taking.account.keep_damaged(&format!("/fits/{}/header", hdu.index()), why)?;
         }
     }
-    let tree = if options.physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
+    let tree = if physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
     taking.account.losses.extend(fits::unassigned_bytes(fits)?);
     Ok(NewAsdf { builder: taking.builder, tree })
 }
@@ -75,7 +59,6 @@ fn build_asdf(fits: &FitsFile, options: &ConvertOptions, account: &mut LossAccou
 /// The arrays of a FITS file on their way into a file of the ASDF family.
 struct FitsImport<'a> {
     builder: AsdfBuilder<'static>,
-    options: &'a ArrayOptions,
     account: &'a mut LossAccount,
 }
 
@@ -84,7 +67,7 @@ impl FitsImport<'_> {
     fn build_array_node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
         let read = array.and_then(|array| {
             self.account.check_readable(&array)?;
-            self.builder.array(&array, self.options)
+            self.builder.array(&array, &ArrayOptions::default())
         });
         match read {
             Ok(node) => Ok(Some(node)),
@@ -258,7 +241,7 @@ impl FitsImport<'_> {
 /// that of a FITS file, even if the tree has other keys.
 ///
 /// # Errors
-/// Returns the errors of [`from_fits`].
+/// Returns the errors of [`extract_from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     let mut account = LossAccount::default();
     write_fits(file, CoordinateHeader::default(), out, &mut account)?;
@@ -353,7 +336,7 @@ fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another FITS file that no HDU holds, and
-/// the errors of [`from_fits`].
+/// the errors of [`extract_from_fits`].
 pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let hdus: Vec<(String, Array)> = fits
@@ -464,32 +447,21 @@ fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>, acco
     Ok(Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")))
 }
 
-/// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data. Returns what is
-/// lost, as [`write_extracted`] and [`from_fits`].
+/// Returns what a FITS file holds as a file of the ASDF family whose bytes are made when they are read: the ASDF file in it, or else its
+/// headers and data. Returns the losses, too. Returns None for a file that is in no FITS file.
 ///
 /// # Errors
-/// Returns the errors of [`from_fits`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that is in
-/// no FITS file.
-pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let fits = container_fits(file).ok_or_else(|| Error::invalid_input("this file is not inside a FITS file"))?;
-    // HDU 0 never holds an ASDF file, so it means a plain FITS file.
-    match file.container().is_some_and(|container| container.hdu > 0) {
-        true => write_extracted(file, out, options),
-        false => from_fits(fits, out, options),
-    }
-}
-
-/// Does the same as [`out_of_fits`], but returns a file whose bytes are made when they are read, and the losses, too. Returns
-/// None for a file that is in no FITS file.
-///
-/// # Errors
-/// Returns the errors of [`from_fits`].
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU that differs from its CHECKSUM or DATASUM,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold, and an error if the file cannot be
+/// read.
 pub fn extract_from_fits(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     let mut account = LossAccount::default();
     Ok(extract(file, false, &mut account)?.map(|alone| (alone, account.losses)))
 }
 
-/// Does the same as [`extract_from_fits`], with physical values if they are wanted.
+/// Does the same as [`extract_from_fits`], with physical values if they are wanted. An ASDF file within the FITS file keeps its blocks; the
+/// HDUs that it refers to become blocks after these, and a streamed block stays the last. HDUs and cards that its tree does not hold are
+/// losses.
 pub(super) fn extract(file: &AsdfFile, physical_values: bool, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
     let Some(fits) = container_fits(file) else { return Ok(None) };
     let alone = if file.container().is_some_and(|container| container.hdu > 0) {
@@ -509,8 +481,7 @@ pub(super) fn extract(file: &AsdfFile, physical_values: bool, account: &mut Loss
         parts.add_losses(file, account)?;
         alone.open(file.limits())?
     } else {
-        let options = ConvertOptions { physical_values, ..ConvertOptions::default() };
-        let NewAsdf { builder, tree } = build_asdf(fits, &options, account)?;
+        let NewAsdf { builder, tree } = build_asdf(fits, physical_values, account)?;
         builder.into_file(tree, file.sections().source(), file.limits())?
     };
     Ok(Some(alone.with_resolver(file.resolver().clone())))
@@ -540,21 +511,6 @@ pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
     notes
 }
 
-/// Returns `true` if what a FITS file holds can be written at once, in the form that it has there.
-pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
-    let Some(container) = file.container().filter(|_| container_fits(file).is_some()) else { return false };
-    let is_direct = match options.codec {
-        CodecChoice::Keep => options.level.is_none(),
-        CodecChoice::Auto => false,
-        // An embedded ASDF file has its own codecs.
-        CodecChoice::Uncompressed | CodecChoice::Fixed(_) => container.hdu == 0,
-    };
-    is_direct
-        && options.chunks.is_none()
-        && options.encode.is_none()
-        && matches!(options.to, TargetForm::Unchanged | TargetForm::Asdf)
-}
-
 /// Converts to a FITS file. A file that is one already is copied, and the ASDF file in it is rewritten.
 pub(super) fn to_fits_with(
     file: &AsdfFile,
@@ -577,32 +533,6 @@ pub(super) fn to_fits_with(
     }
     write_fits(file, options.coordinates, &mut out, account)?;
     Ok(ConvertReport::default())
-}
-
-/// Writes the ASDF file inside a FITS file as a separate file: the HDUs that it refers to become blocks, after its
-/// blocks, and a streamed block stays the last. Returns the losses: HDUs and cards that the tree does not hold.
-///
-/// # Errors
-/// Returns the errors of [`from_fits`].
-pub fn write_extracted<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let _call = file.limits().call();
-    let mut account = LossAccount::new(options);
-    let (sections, mut parts) = (file.sections(), ExtractedParts::new(file, &mut account)?);
-    let mut writer = FileWriter::new(out, parts.generation, options.write_options.clone());
-    writer.match_existing(sections)?;
-    writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, parts.tree.as_deref())?;
-    for block in std::mem::take(&mut parts.sized) {
-        writer.copy(&block.stored_source(sections.source())?, block)?;
-    }
-    for (_, array) in std::mem::take(&mut parts.taken) {
-        write_hdu(&mut writer, &array, options)?;
-    }
-    for block in std::mem::take(&mut parts.streamed) {
-        writer.copy_last_block(&block.stored_source(sections.source())?, block)?;
-    }
-    account.losses.splice(0..0, writer.finish()?);
-    parts.add_losses(file, &mut account)?;
-    Ok(account.losses)
 }
 
 /// The parts of the ASDF file inside a FITS file that becomes a separate file.
@@ -683,19 +613,4 @@ fn content_not_in_tree(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>
         Err(error) if error.kind().is_transient() => Err(error),
         Err(_) => Ok(lost),
     }
-}
-
-/// The array of an HDU as a block.
-fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options: &ConvertOptions) -> Result<()> {
-    let mut how = BlockOptions::default();
-    if let CodecChoice::Fixed(id) = options.codec {
-        how.codec = Some(id);
-    }
-    (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
-    how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
-    let mut block = writer.begin_block(&how)?;
-    verify_backing(&**array.source())?;
-    array.for_each_piece_in(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
-    block.finish()?;
-    Ok(())
 }

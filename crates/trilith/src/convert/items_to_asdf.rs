@@ -14,14 +14,14 @@ use crate::file::{File, Item, ItemKind};
 use crate::tree::{Value, ValueData};
 use crate::yaml::ValueBuilder;
 
-/// Builds a file of the ASDF family of the items of a file, with arrays stored as in `how`. Metadata (comments, units,
-/// attributes) goes into the mapping `annotations`.
+/// Builds a file of the newest generation of ASDF of the items of a file. Metadata (comments, units, attributes) goes into the mapping
+/// `annotations`.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks, and an error if
 /// the items cannot be read.
-pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, account: &mut LossAccount) -> Result<NewAsdf> {
-    let mut made = TreeBuilder { builder: AsdfBuilder::new(target), target, options: how, annotations: Vec::new(), account };
+pub(super) fn to_asdf(file: &File, account: &mut LossAccount) -> Result<NewAsdf> {
+    let mut made = TreeBuilder { builder: AsdfBuilder::new(Target::latest()), annotations: Vec::new(), account };
     let root = file.root();
     let mut built = ValueBuilder::default();
     let mut walk = root.walk();
@@ -57,8 +57,6 @@ pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, 
 
 struct TreeBuilder<'a> {
     builder: AsdfBuilder<'static>,
-    target: &'static Target,
-    options: &'a ArrayOptions,
     annotations: Vec<(String, ItemAnnotation)>,
     account: &'a mut LossAccount,
 }
@@ -69,7 +67,7 @@ impl TreeBuilder<'_> {
             ItemKind::Array => {
                 let array = with_ascii_members(&item.decoder().decode_text(item.array()?)?)?;
                 self.account.check_readable(&array)?;
-                self.builder.array(&array, self.options)
+                self.builder.array(&array, &ArrayOptions::default())
             }
             ItemKind::Reference => match item.metadata().reference {
                 Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
@@ -94,7 +92,7 @@ impl TreeBuilder<'_> {
             match AttributeEntry::from_attribute(attribute) {
                 Some(mut entry) => {
                     let at = (path, attribute.name.as_str());
-                    encode_big_integers(&mut entry.value, self.target, at, self.account);
+                    encode_big_integers(&mut entry.value, Target::latest(), at, self.account);
                     found.attributes.push(entry);
                 }
                 None => {

@@ -45,9 +45,9 @@ pub use dispatch::TargetForm;
 pub use dudley_asdf::asdf_to_draft;
 pub(crate) use dudley_asdf::stream_as_asdf;
 pub use dudley_asdf::stream_to_asdf;
-pub use fits::{embed, from_fits, to_fits, write_extracted};
 #[doc(hidden)]
-pub use fits::{extract_from_fits, out_of_fits};
+pub use fits::extract_from_fits;
+pub use fits::{embed, to_fits};
 #[doc(hidden)]
 pub use plan::ConversionPlan;
 pub use plan::convert_to;
@@ -58,7 +58,7 @@ use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::encoding_chain::ChainStep;
 use crate::codec::{self, BloscCodec, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, ResultExt};
+use crate::error::{Error, Result, ResultExt, SuggestedSetting};
 use crate::file::write_container;
 use crate::progress::Progress;
 
@@ -180,6 +180,20 @@ impl ConvertOptions {
         self.level.is_none() && self.blosc == BloscCodec::default() && self.rows.is_none()
     }
 
+    /// Refuses a level that no codec would have.
+    fn check_level(&self) -> Result<()> {
+        match self.codec {
+            CodecChoice::Keep | CodecChoice::Uncompressed if self.level.is_some() && self.encode.is_none() => {
+                let setting = match self.codec {
+                    CodecChoice::Keep => SuggestedSetting::Provide("codec", "zlib, or another"),
+                    _ => SuggestedSetting::Remove(&["level"]),
+                };
+                Err(Error::invalid_input("a level was given, and no codec that has one").setting("", setting))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the options with the codec that pieces of whole rows need.
     ///
     /// # Errors
@@ -291,6 +305,7 @@ fn write_converted_file<W: Write + Seek>(
     progress: Progress<'_>,
 ) -> Result<ConvertReport> {
     let _call = file.limits().call();
+    options.check_level()?;
     let mut done = ConvertReport::default();
     let recodes = options.codec != CodecChoice::Keep || !options.keeps_codec();
     let within = write_container(file, tree, recodes, &mut out, |asdf| {
