@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import subprocess
 import threading
 
 import asdf
@@ -125,3 +126,41 @@ class WithoutTemporaryFiles(Case):
                 self.assertLessEqual(len(seen - before - {"y.asdf"}), 1, seen)
                 key = "fits/0/data" if words[0] == "x.fits" else "d"
                 np.testing.assert_array_equal(python.open(out)[key][...], data)
+
+    def losses_and_tree(self, *words):
+        said = subprocess.run([peer.PROGRAM, "convert", *words, "--overwrite", "--json"], capture_output=True, check=False).stdout
+        trilith("convert", *words, "--overwrite", "--allow-loss")
+        return [json.loads(said)["losses"], trilith_json("tree", words[1], "--inline")]
+
+    def test_storage_options_change_no_loss(self):
+        """Options for blocks change the storage of arrays only, for every format and generation. Rest."""
+        half = np.arange(2000, dtype="f2")
+        np.save(self.folder / "half.npy", half)
+        np.save(self.folder / "text.npy", np.array(["ab", "ü"] * 1000))
+        np.save(self.folder / "wide.npy", np.full(2000, 2**63, "u8"))
+        with h5py.File(self.folder / "x.h5", "w") as file:
+            file["h"], file["c"] = half, np.ones(2000, "c8")
+            file["c"].attrs["wide"] = np.uint64(2**64 - 1)
+        fits.PrimaryHDU(np.arange(4000, dtype=">i2").reshape(40, 100)).writeto(self.folder / "x.fits")
+        for name, target in itertools.product(("half.npy", "text.npy", "wide.npy", "x.h5", "x.fits"),
+                                              ("finf-0.1", "asdf-0.1", "asdf-1.0", "asdf-1.5", "asdf-1.6")):
+            plain = self.losses_and_tree(self.folder / name, self.folder / "plain.asdf", "--to", target)
+            for options in (["--no-checksums"], ["--codec", "auto"]):
+                if target == "finf-0.1" and "auto" in options:
+                    continue
+                with self.subTest(name, to=target, options=options):
+                    other = self.losses_and_tree(self.folder / name, self.folder / "other.asdf", "--to", target, *options)
+                    self.assertEqual(other, plain)
+
+    def test_level_without_codec_is_refused(self):
+        """A level without a codec changes nothing, and is refused for every input and output. Rest."""
+        np.save(self.folder / "x.npy", np.zeros(2000, "f4"))
+        for name in ("x.asdf", "x.bd", "x.fits"):
+            trilith("convert", self.folder / "x.npy", self.folder / name)
+        for name, out, codec in itertools.product(("x.npy", "x.asdf", "x.bd", "x.fits"), ("o.asdf", "o.bd", "o.fits"),
+                                                  ([], ["--codec", "none"])):
+            with self.subTest(name, out=out, codec=codec):
+                ended = subprocess.run([peer.PROGRAM, "convert", self.folder / name, self.folder / out, "--level", "3", *codec],
+                                            capture_output=True, text=True, check=False)
+                self.assertEqual(ended.returncode, 2)
+                self.assertIn("a level was given, and no codec", ended.stderr)
