@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{Comparer, DifferenceKind, Differences, ItemPair};
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::Result;
+use crate::file::annotations::DIMS_NOTE;
 use crate::file::{Item, ItemAddress};
-use crate::layout::DIMS_ATTRIBUTE;
 
 impl Comparer<'_> {
     /// Compares the attributes by their names, those of one name in their order, and the commentary of a FITS header as sequences.
@@ -63,15 +63,13 @@ impl Differences<'_> {
     }
 }
 
-/// The attributes that are compared: those of the user, without what the elements and their description tell. The names of the axes
-/// are a word of the layout, and have a meaning.
+/// The attributes that are compared: those of the user, without what the elements and their description tell. With them are the names
+/// of the axes.
 fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
     let mut all = item.attributes()?;
     all.retain(ItemAttribute::is_visible);
-    if let Some((file, id)) = item.as_dudley() {
-        let words = file.storage_attributes(id)?.into_iter().filter(|(name, _)| *name == DIMS_ATTRIBUTE);
-        all.extend(words.map(|(name, said)| ItemAttribute::new(name, AttributeValue::Text(said.to_string()))));
-    }
+    let dims = item.metadata().attributes.into_iter().filter(|(name, _)| name == DIMS_NOTE);
+    all.extend(dims.map(|(name, said)| ItemAttribute::new(&*name, AttributeValue::Text(said))));
     Ok(all)
 }
 

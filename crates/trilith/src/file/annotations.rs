@@ -337,14 +337,10 @@ fn element_value(
     }
 }
 
-/// An attribute in one line.
-pub(super) fn attribute_line(value: &Value) -> String {
-    match &value.data {
-        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_line).collect::<Vec<_>>().join(", ")),
-        ValueData::Bool(value) => value.to_string(),
-        ValueData::Int(value) => value.to_string(),
-        ValueData::Float(value) => value.to_string(),
-        ValueData::BigInt(text) | ValueData::Str(text) | ValueData::Plain(text) => text.clone(),
-        _ => String::new(),
-    }
+/// The name under which the metadata of an item have the names of its axes.
+pub(crate) const DIMS_NOTE: &str = "dims";
+
+/// Returns the names of the axes of an item in one line.
+pub(super) fn dims_note<'n>(names: &[String]) -> (Cow<'n, str>, String) {
+    (DIMS_NOTE.into(), format!("[{}]", names.join(", ")))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::annotations::attribute_line;
+use super::annotations::dims_note;
 use super::as_array::not_an_array_error;
 use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
@@ -16,7 +16,6 @@ use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::DIMS_ATTRIBUTE;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeKind, Value};
 use crate::yaml::Scalar;
@@ -252,8 +251,8 @@ impl Backend for AsdfFile {
         {
             let own = said.item_attributes().into_iter().filter(|one| !matches!(one.name.as_str(), "unit" | "units"));
             found.attributes = own.map(|one| (Cow::Owned(one.name), one.value.literal_text())).collect();
-            let dims = said.layout_words().into_iter().filter(|(name, _)| *name == DIMS_ATTRIBUTE);
-            found.attributes.extend(dims.map(|(name, value)| (Cow::Owned(name.into_owned()), attribute_line(&value))));
+            let dims: Vec<String> = said.axes.iter().map(|name| name.clone().unwrap_or_default()).collect();
+            found.attributes.extend(dims.iter().any(|name| !name.is_empty()).then(|| dims_note(&dims)));
             found.unit = said.unit_text().map(|unit| unit.to_owned().into());
             found.comment = said.doc.map(|doc| doc.lines().map(str::trim).collect::<Vec<_>>().join(" ").into());
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::annotations::dims_note;
 use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
@@ -13,8 +14,7 @@ use crate::core::unit::{Unit, UnitTable};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, DIMS_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name,
-    read_value, typed_attributes,
+    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name, typed_attributes,
 };
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData, index_of};
@@ -237,9 +237,7 @@ pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout,
     if notes.unit.is_none() && !docs.is_empty() {
         notes.unit = docs.iter().find_map(|line| unit_in_comment(line)).map(|unit| Cow::Owned(unit.to_owned()));
     }
-    for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS_ATTRIBUTE) {
-        notes.attributes.push((Cow::Borrowed(name), read_value(said).to_string()));
-    }
+    notes.attributes.extend(layout.declared_dims(item).map(dims_note));
 }
 
 impl Backend for DudleyFile {
