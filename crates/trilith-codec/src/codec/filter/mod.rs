@@ -176,7 +176,7 @@ impl Filter {
     fn size_growth(&self) -> SizeGrowth {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => SizeGrowth::By(0),
-            "whole" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), 8),
+            "whole" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), number_formats::integer_size(&self.arguments)),
             "float" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), number_formats::output_size(&self.arguments)),
             "dates" => SizeGrowth::Times(number_formats::date_size(&self.arguments), number_formats::DATE_LEN as u64),
             "cast" => SizeGrowth::Times(self.required_argument(1).unwrap_or(8), self.required_argument(4).unwrap_or(8)),

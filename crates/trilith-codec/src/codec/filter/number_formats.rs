@@ -38,20 +38,30 @@ fn check_arguments<const N: usize>(arguments: &[u64], bytes: &[u8], size: usize,
     Ok(arguments)
 }
 
-/// Whole numbers as little-endian ones of eight bytes. The arguments are the bytes of a number, its first bit, its bits, and 1
-/// for a signed and for a big-endian one.
+/// Returns the bytes of a number that [`decode_integers`] makes: the sixth argument, or 8.
+pub(super) fn integer_size(arguments: &[u64]) -> u64 {
+    arguments.get(5).copied().unwrap_or(8)
+}
+
+/// Whole numbers as little-endian ones of one, two, four or eight bytes. The arguments are the bytes of a number, its first bit, its
+/// bits, 1 for a signed and for a big-endian one, and the bytes of those that are made, if they are not eight.
 pub(super) fn decode_integers(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let [width, at, count, is_signed, is_big] = check_arguments(arguments, bytes, 8, most)?;
+    let size = to_usize(integer_size(arguments))?;
+    let own = if arguments.len() == 6 { arguments.get(..5).unwrap_or_default() } else { arguments };
+    let [width, at, count, is_signed, is_big] = check_arguments(own, bytes, size, most)?;
+    if !matches!(size, 1 | 2 | 4 | 8) || count > 8 * size as u64 {
+        return Err(Error::malformed(format!("whole numbers of {count} bits in {size} bytes")));
+    }
     if count == 0 || count > 64 || at.saturating_add(count) > width * 8 {
         return Err(Error::unsupported(format!("a whole number of {count} bits at bit {at} of {width} bytes")));
     }
-    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * 8);
+    let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * size);
     for number in bytes.chunks_exact(to_usize(width)?) {
         let mut value = extract_bits(bits_from_bytes(number, is_big == 1), at, count) as u64;
         if is_signed == 1 && value >> (count - 1) & 1 == 1 && count < 64 {
             value |= u64::MAX << count;
         }
-        out.extend(value.to_le_bytes());
+        out.extend(value.to_le_bytes().iter().take(size));
     }
     Ok(out)
 }
@@ -423,6 +433,12 @@ mod tests {
         assert_eq!(one(&[0xfe, 0xff, 0xff], &[3, 0, 24, 1, 0]), -2);
         assert_eq!(one(&[0xff, 0xff, 0xfe], &[3, 0, 24, 0, 1]), 0xff_fffe);
         assert_eq!(one(&[0xf0, 0x12], &[2, 4, 12, 0, 0]), 0x12f);
+        assert_eq!(decode_integers(&[0xfe, 0xff, 0xff], &[3, 0, 24, 1, 0, 4], 4).unwrap(), (-2i32).to_le_bytes());
+        assert_eq!(decode_integers(&[0xf0, 0x12], &[2, 4, 12, 0, 0, 2], 2).unwrap(), 0x12fu16.to_le_bytes());
+        assert!(
+            decode_integers(&[0; 3], &[3, 0, 24, 0, 0, 2], 8).is_err()
+                && decode_integers(&[0; 3], &[3, 0, 20, 0, 0, 3], 8).is_err()
+        );
         assert!(
             decode_integers(&[0; 3], &[3, 4, 24, 0, 0], 8).is_err() && decode_integers(&[0; 3], &[0, 0, 24, 0, 0], 8).is_err()
         );

@@ -142,9 +142,12 @@ impl LayoutDatatype {
                     return Ok(Self::direct(datatype, order));
                 }
                 let raw = Self::opaque(size, format!("a whole number of {precision} bits at bit {offset}"));
-                let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
-                let word = CodingStep::new("whole", vec![size, offset, precision, u64::from(signed), bits & 1]);
-                let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
+                // The number of the next size that a datatype has, as h5py reads it.
+                let read_size = size.clamp(1, 8).next_power_of_two();
+                let datatype = Datatype::numeric(if signed { 'i' } else { 'u' }, read_size);
+                let word = CodingStep::new("whole", vec![size, offset, precision, u64::from(signed), bits & 1, read_size]);
+                let is_known = (1..=16).contains(&size) && (1..=8 * read_size).contains(&precision);
+                let decoded = datatype.filter(|_| is_known).map(|datatype| (datatype, word));
                 Ok(Self { number_filter: decoded, ..raw })
             }
             1 => Self::read_float(at, bits, size, order),
