@@ -4,6 +4,8 @@
 //! HIERARCH convention. A card keeps its bytes, so that what was read is written as it was.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use super::card_number;
 use crate::error::{Error, Result};
@@ -120,12 +122,60 @@ pub fn typed_value(text: &str) -> Value {
 /// assert_eq!(Card::parse(card.bytes()).value(), &CardValue::Float(12.5));
 /// # Ok::<(), trilith::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Card {
-    keyword: String,
+    /// Records of the header that the card is in, which its cards share.
+    records: Arc<[u8]>,
+    /// The records of the card among them.
+    range: Range<usize>,
+    keyword: Keyword,
+    /// Value and comment. Those of a card that was read are parsed when they are asked for.
+    content: OnceLock<Box<CardContent>>,
+}
+
+/// The keyword of a card.
+#[derive(Clone)]
+enum Keyword {
+    /// Characters of the first record of the card, all of ASCII.
+    InRecord(Range<usize>),
+    /// A keyword in other characters.
+    Text(Box<str>),
+}
+
+impl Keyword {
+    /// The keyword that is at a byte of its record, without the blanks around it.
+    fn trimmed(text: &Cow<'_, str>, offset: usize) -> Self {
+        let word = text.trim();
+        match text {
+            Cow::Borrowed(text) => {
+                let start = offset + text.len() - text.trim_start().len();
+                Self::InRecord(start..start + word.len())
+            }
+            Cow::Owned(_) => Self::Text(word.into()),
+        }
+    }
+}
+
+/// Value and comment of a card.
+#[derive(Clone, PartialEq)]
+struct CardContent {
     value: CardValue,
     comment: String,
-    bytes: Vec<u8>,
+}
+
+/// Compares the content and the bytes.
+impl PartialEq for Card {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes() && self.is_equivalent(other)
+    }
+}
+
+impl std::fmt::Debug for Card {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut card = f.debug_struct("Card");
+        card.field("keyword", &self.keyword()).field("value", self.value()).field("comment", &self.comment());
+        card.finish_non_exhaustive()
+    }
 }
 
 impl Card {
@@ -151,26 +201,90 @@ impl Card {
             return Err(Error::invalid_input(format!("value and comment of {keyword} can only be ASCII text in a FITS header")));
         }
         let bytes = format_records(&keyword, standard, &value, comment)?;
-        Ok(Self { keyword, value, comment: comment.to_owned(), bytes })
+        Ok(Self::with_content(&keyword, value, comment.to_owned(), bytes))
+    }
+
+    /// A card whose content is known.
+    fn with_content(keyword: &str, value: CardValue, comment: String, bytes: Vec<u8>) -> Self {
+        let content = OnceLock::from(Box::new(CardContent { value, comment }));
+        Self { range: 0..bytes.len(), records: bytes.into(), keyword: Keyword::Text(keyword.into()), content }
     }
 
     /// A blank record.
     pub fn new_blank() -> Self {
-        Self {
-            keyword: String::new(),
-            value: CardValue::Text(String::new()),
-            comment: String::new(),
-            bytes: vec![b' '; RECORD_LEN],
-        }
+        Self::with_content("", CardValue::Text(String::new()), String::new(), vec![b' '; RECORD_LEN])
     }
 
     /// Reads one record and the CONTINUE records after it. Never fails: a value that is none of
     /// FITS's is taken as text. Bytes beyond ASCII are taken as Latin-1.
     pub fn parse(bytes: &[u8]) -> Self {
+        Self::in_records(&Arc::from(bytes), 0..bytes.len())
+    }
+
+    /// Does the same as [`Card::parse`], for the bytes of a range of the records of a header.
+    pub(super) fn in_records(records: &Arc<[u8]>, range: Range<usize>) -> Self {
+        let bytes = records.get(range.clone()).unwrap_or_default();
+        let keyword = split_record(bytes.get(..RECORD_LEN).unwrap_or(bytes)).0;
+        Self { records: Arc::clone(records), range, keyword, content: OnceLock::new() }
+    }
+
+    /// Value and comment.
+    fn content(&self) -> &CardContent {
+        self.content.get_or_init(|| Box::new(CardContent::parse(self.bytes())))
+    }
+
+    /// The keyword; that of a HIERARCH card without the word HIERARCH.
+    pub fn keyword(&self) -> &str {
+        match &self.keyword {
+            Keyword::InRecord(range) => {
+                self.bytes().get(range.clone()).and_then(|word| std::str::from_utf8(word).ok()).unwrap_or("")
+            }
+            Keyword::Text(text) => text,
+        }
+    }
+
+    /// Returns `true` if this is the keyword of the card.
+    pub(super) fn has_keyword(&self, keyword: &str) -> bool {
+        match &self.keyword {
+            Keyword::InRecord(range) => {
+                range.len() == keyword.len() && self.bytes().get(range.clone()) == Some(keyword.as_bytes())
+            }
+            Keyword::Text(text) => **text == *keyword,
+        }
+    }
+
+    /// The value.
+    pub fn value(&self) -> &CardValue {
+        &self.content().value
+    }
+
+    /// Returns the text after the slash.
+    pub fn comment(&self) -> &str {
+        &self.content().comment
+    }
+
+    /// The records, a multiple of 80 bytes, as they were read or as [`Card::new`] makes them.
+    pub fn bytes(&self) -> &[u8] {
+        self.records.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// Returns `true` if keyword, value and comment are those of another card, however they are spelt.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        self.keyword() == other.keyword() && self.content() == other.content()
+    }
+
+    /// Returns `true` if this is COMMENT, HISTORY or a blank keyword, which have text instead of a value.
+    pub fn is_commentary(&self) -> bool {
+        is_commentary(self.keyword())
+    }
+}
+
+impl CardContent {
+    /// Reads value and comment of a record and of the CONTINUE records after it.
+    fn parse(bytes: &[u8]) -> Self {
         let mut records = bytes.chunks(RECORD_LEN);
         let first = records.next().unwrap_or_default();
-        let (keyword, field) = split_record(first);
-        let (value, mut comment) = match field {
+        let (value, mut comment) = match split_record(first).1 {
             ValueField::Commentary(text) => (CardValue::Text(decode_latin1(trim_end_blanks(text)).into_owned()), String::new()),
             ValueField::Value(field) => parse_value(field),
         };
@@ -196,37 +310,7 @@ impl Card {
             }
             value => value,
         };
-        Self { keyword, value, comment, bytes: bytes.to_vec() }
-    }
-
-    /// The keyword; that of a HIERARCH card without the word HIERARCH.
-    pub fn keyword(&self) -> &str {
-        &self.keyword
-    }
-
-    /// The value.
-    pub fn value(&self) -> &CardValue {
-        &self.value
-    }
-
-    /// Returns the text after the slash.
-    pub fn comment(&self) -> &str {
-        &self.comment
-    }
-
-    /// The records, a multiple of 80 bytes, as they were read or as [`Card::new`] makes them.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Returns `true` if keyword, value and comment are those of another card, however they are spelt.
-    pub fn is_equivalent(&self, other: &Self) -> bool {
-        self.keyword == other.keyword && self.value == other.value && self.comment == other.comment
-    }
-
-    /// Returns `true` if this is COMMENT, HISTORY or a blank keyword, which have text instead of a value.
-    pub fn is_commentary(&self) -> bool {
-        is_commentary(&self.keyword)
+        Self { value, comment }
     }
 }
 
@@ -274,20 +358,25 @@ enum ValueField<'a> {
 }
 
 /// Keyword and value field of a first record.
-fn split_record(record: &[u8]) -> (String, ValueField<'_>) {
-    let head = decode_latin1(record.get(..8).unwrap_or(record));
-    let keyword = head.trim_end().to_owned();
-    let rest = record.get(8..).unwrap_or_default();
-    if keyword == "HIERARCH" {
+fn split_record(record: &[u8]) -> (Keyword, ValueField<'_>) {
+    let (head, rest) = record.split_at_checked(8).unwrap_or((record, &[]));
+    let head = decode_latin1(head);
+    let word = head.trim_end();
+    if word == "HIERARCH" {
         let long = rest.iter().position(|b| *b == b'=').filter(|at| !rest[..*at].contains(&b'\''));
         if let Some((name, value)) = long.and_then(|at| rest.split_at_checked(at)) {
-            return (decode_latin1(name).trim().to_owned(), ValueField::Value(value.get(1..).unwrap_or_default()));
+            return (Keyword::trimmed(&decode_latin1(name), 8), ValueField::Value(value.get(1..).unwrap_or_default()));
         }
     }
-    match rest {
-        [b'=', value @ ..] if !is_commentary(&keyword) => (keyword, ValueField::Value(value)),
-        _ => (keyword, ValueField::Commentary(rest)),
-    }
+    let field = match rest {
+        [b'=', value @ ..] if !is_commentary(word) => ValueField::Value(value),
+        _ => ValueField::Commentary(rest),
+    };
+    let keyword = match &head {
+        Cow::Borrowed(_) => Keyword::InRecord(0..word.len()),
+        Cow::Owned(_) => Keyword::Text(word.into()),
+    };
+    (keyword, field)
 }
 
 /// Value and comment of a value field.
@@ -455,7 +544,7 @@ mod tests {
 
     fn parsed(text: &str) -> (String, CardValue, String) {
         let card = Card::parse(&record(text));
-        (card.keyword, card.value, card.comment)
+        (card.keyword().to_owned(), card.value().clone(), card.comment().to_owned())
     }
 
     #[test]
@@ -494,8 +583,32 @@ mod tests {
     }
 
     #[test]
+    fn keyword_is_known_without_value() {
+        for (text, keyword) in [
+            ("EXPTIME = 1", "EXPTIME"),
+            ("A\u{e9}      = 1", "A\u{e9}"),
+            ("COMMENT\u{a0}= 1", "COMMENT"),
+            ("HIERARCH  ESO X = 1", "ESO X"),
+            ("HIERARCH A\u{e9} = 1", "A\u{e9}"),
+            ("HIERARCH 'A=1", "HIERARCH"),
+            ("END", "END"),
+            ("", ""),
+        ] {
+            let card = Card::parse(&record(text));
+            assert_eq!((card.keyword(), card.has_keyword(keyword)), (keyword, true), "{text}");
+            assert!(card.content.get().is_none() && !card.has_keyword("OTHER"));
+            assert_eq!(card, card.clone());
+        }
+        assert!(Card::parse(&record("COMMENT\u{a0}= 1")).is_commentary());
+        let made = Card::new("exptime", 1i64, "").unwrap();
+        assert_eq!(made, Card::parse(made.bytes()));
+        assert_ne!(made, Card::parse(&record("EXPTIME = 1")));
+        assert!(made.is_equivalent(&Card::parse(&record("EXPTIME = 1"))));
+    }
+
+    #[test]
     fn new_card_has_fixed_format() {
-        let made = |keyword, value: CardValue, comment| Card::new(keyword, value, comment).unwrap().bytes;
+        let made = |keyword, value: CardValue, comment| Card::new(keyword, value, comment).unwrap().bytes().to_vec();
         assert_eq!(made("SIMPLE", true.into(), "c"), record("SIMPLE  =                    T / c"));
         assert_eq!(made("EXTNAME", "SCI".into(), "c"), record("EXTNAME = 'SCI     '           / c"));
         assert_eq!(made("E", "".into(), ""), record("E       = ''"));
@@ -521,12 +634,12 @@ mod tests {
         for text in ["word ".repeat(40) + "end", "x".repeat(300), "it's ".repeat(50) + "&", "'".repeat(140)] {
             for comment in ["", "a comment", "many words of comment ".repeat(9).trim_end()] {
                 let card = Card::new("LONGSTR", text.as_str(), comment).unwrap();
-                assert!(card.bytes.len() > 160);
-                for pair in card.bytes.chunks(RECORD_LEN).collect::<Vec<_>>().windows(2) {
+                assert!(card.bytes().len() > 160);
+                for pair in card.bytes().chunks(RECORD_LEN).collect::<Vec<_>>().windows(2) {
                     assert!(is_continued(pair[0], pair[1]));
                 }
-                let read = Card::parse(&card.bytes);
-                assert_eq!((read.value, read.comment.as_str()), (CardValue::Text(text.clone()), comment));
+                let read = Card::parse(card.bytes());
+                assert_eq!((read.value(), read.comment()), (&CardValue::Text(text.clone()), comment));
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::card::{Card, CardValue};
-use super::hdu::Hdu;
+use super::hdu::{Hdu, locate_data};
 use super::header::Header;
 use super::tree::{card_of, card_triple, node_triple, triple_key};
 use crate::error::{Error, Result};
@@ -297,7 +297,7 @@ fn check_order(hdu: &Hdu, rows: &[HeaderRow]) -> Result<()> {
 
 /// The new header leads to the same data.
 fn check_hdu(hdu: &Hdu, header: &Header) -> Result<()> {
-    let new = Hdu::new(hdu.number, header.clone(), hdu.start, hdu.data.start)?;
+    let new = Hdu::new(hdu.number, header.clone(), hdu.start, locate_data(header, hdu.data.start)?);
     let same = new.kind == hdu.kind && new.data == hdu.data && new.is_asdf() == hdu.is_asdf();
     if same {
         return Ok(());

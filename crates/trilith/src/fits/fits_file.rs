@@ -82,11 +82,12 @@ impl FitsFile {
                 HeaderStart::Missing(..) => PartialHeader { header: Header::default(), end: at, problem: None },
                 _ => Header::read_partial(&*file.source, at, limits).map_err(|e| e.at_byte(at)).with_context(doing)?,
             };
-            let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
-            let hdu = match (read, start) {
-                (Ok(hdu), HeaderStart::Standard) => hdu,
-                (Ok(hdu), HeaderStart::OtherKeyword(why)) => {
-                    Hdu::unreadable(number, header, at, data..hdu.end(), why.at_byte(at))
+            let located = why.map_or_else(|| hdu::locate_data(&header, data), Err);
+            let hdu = match (located, start) {
+                (Ok(located), HeaderStart::Standard) => Hdu::new(number, header, at, located),
+                (Ok(located), HeaderStart::OtherKeyword(why)) => {
+                    let end = Hdu::new(number, Header::default(), at, located).end();
+                    Hdu::unreadable(number, header, at, data..end, why.at_byte(at))
                 }
                 (_, HeaderStart::Missing(next, why)) => Hdu::unreadable(number, header, at, at..next, why.at_byte(at)),
                 // One bad header does not hide the HDUs around it.

@@ -43,12 +43,9 @@ pub struct Hdu {
 }
 
 impl Hdu {
-    /// An HDU whose header is at `start` and whose data unit begins at `data_start`.
-    pub(super) fn new(number: usize, header: Header, start: u64, data_start: u64) -> Result<Self> {
-        let kind = parse_hdu_kind(&header)?;
-        let size = data_size(&header)?;
-        let end = data_start.checked_add(size).ok_or_else(|| Error::malformed("the data unit ends beyond byte 2^64"))?;
-        Ok(Self { number, header, kind, start, data: data_start..end, problem: None })
+    /// An HDU whose header is at `start`, with the kind and the place of its data unit.
+    pub(super) fn new(number: usize, header: Header, start: u64, (kind, data): (HduKind, Range<u64>)) -> Self {
+        Self { number, header, kind, start, data, problem: None }
     }
 
     /// An HDU whose header does not tell where its data end: all up to the next header belongs to it.
@@ -117,6 +114,13 @@ impl Hdu {
             name => format!("HDU {} ({name})", self.number),
         }
     }
+}
+
+/// Returns the kind and the place of the data unit that begins at `start` and that a header describes.
+pub(super) fn locate_data(header: &Header, start: u64) -> Result<(HduKind, Range<u64>)> {
+    let kind = parse_hdu_kind(header)?;
+    let end = start.checked_add(data_size(header)?).ok_or_else(|| Error::malformed("the data unit ends beyond byte 2^64"))?;
+    Ok((kind, start..end))
 }
 
 pub(super) fn parse_hdu_kind(header: &Header) -> Result<HduKind> {

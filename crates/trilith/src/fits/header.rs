@@ -2,6 +2,8 @@
 //!
 //! FITS Standard 4.0, sections 3.3.1 and 4.1.
 
+use std::sync::Arc;
+
 use super::card::{Card, CardValue, RECORD_LEN, is_continued};
 use crate::bytes::{Source, to_usize};
 use crate::error::{Error, Result};
@@ -63,17 +65,19 @@ impl Header {
     /// [`Header::read`] does.
     pub(super) fn read_partial(source: &dyn Source, at: u64, limits: &Limits) -> Result<PartialHeader> {
         let (bytes, problem) = read_records(source, at, limits)?;
-        let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());
-        while !rest.is_empty() {
+        let records: Arc<[u8]> = bytes.into();
+        let mut cards = Vec::with_capacity(records.len() / RECORD_LEN);
+        let mut start = 0;
+        while let Some(rest) = records.get(start..).filter(|rest| !rest.is_empty()) {
             let mut len = RECORD_LEN;
             while rest.get(len..len + RECORD_LEN).is_some_and(|next| is_continued(&rest[..len], next)) {
                 len += RECORD_LEN;
             }
-            let (card, behind) = rest.split_at(len.min(rest.len()));
-            cards.push(Card::parse(card));
-            rest = behind;
+            let end = start + len.min(rest.len());
+            cards.push(Card::in_records(&records, start..end));
+            start = end;
         }
-        let end = at + (bytes.len() as u64 + RECORD_LEN as u64).next_multiple_of(BLOCK_LEN);
+        let end = at + (records.len() as u64 + RECORD_LEN as u64).next_multiple_of(BLOCK_LEN);
         Ok(PartialHeader { header: Self { cards }, end, problem })
     }
 
@@ -84,7 +88,7 @@ impl Header {
 
     /// The first card of this keyword.
     pub fn card(&self, keyword: &str) -> Option<&Card> {
-        self.cards.iter().find(|card| card.keyword() == keyword)
+        self.cards.iter().find(|card| card.has_keyword(keyword))
     }
 
     /// The text of a keyword, if it has text.
