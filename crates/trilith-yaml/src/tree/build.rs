@@ -93,6 +93,14 @@ impl<'t> RecordBuilder<'t> {
         Ok(builder)
     }
 
+    /// Makes a finished builder of the events of a printed document.
+    pub(super) fn from_printed(text: &'t str, head: &'t Directives, events: Vec<Event>, limits: &'t Limits) -> Result<Self> {
+        let mut builder = Self::new(text, head, limits);
+        events.into_iter().try_for_each(|event| builder.receive_event(event, None))?;
+        builder.end_document(true, true)?;
+        Ok(builder)
+    }
+
     pub(super) fn into_parts(self) -> TreeParts {
         TreeParts {
             records: self.records,

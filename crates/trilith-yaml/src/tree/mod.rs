@@ -62,7 +62,7 @@ use build::RecordBuilder;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::Directives;
+use crate::yaml::{Directives, print_with_events};
 
 /// The key of the reason in the node of an array that cannot be read.
 #[doc(hidden)]
@@ -180,13 +180,23 @@ impl Tree {
     /// Returns the errors of [`Tree::parse`].
     pub fn parse_at(text: impl Into<String>, origin: TextOrigin, limits: &Limits) -> Result<Self> {
         let text = text.into();
-        let longest = limits.text.min(u64::from(u32::MAX - 1));
-        if text.len() as u64 > longest {
-            return Err(Limits::exceeded_error("text", longest, format_args!("the tree has {} bytes of text", text.len())));
-        }
+        check_text_len(&text, limits)?;
         let head = Directives::parse_directives(&text);
         let parts =
             RecordBuilder::read_text(&text, &head, limits).map(RecordBuilder::into_parts).map_err(|e| with_origin(e, origin))?;
+        Ok(parts.into_tree(text, head, origin))
+    }
+
+    /// Returns the tree of the text that [`print_document`] makes of a value. The text is not parsed: the printer knows the nodes.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Tree::parse`] for a value that is over a limit, or that has an alias without its anchor.
+    #[doc(hidden)]
+    pub fn from_value(value: &Value, options: &PrintOptions, origin: TextOrigin, limits: &Limits) -> Result<Self> {
+        let (text, events) = print_with_events(value, options);
+        check_text_len(&text, limits)?;
+        let head = Directives::parse_directives(&text);
+        let parts = RecordBuilder::from_printed(&text, &head, events, limits).map(RecordBuilder::into_parts)?;
         Ok(parts.into_tree(text, head, origin))
     }
 
@@ -307,6 +317,15 @@ impl Tree {
         let at = self.props.binary_search_by_key(&node, |p| p.record).ok()?;
         self.props.get(at)
     }
+}
+
+/// Refuses a text that is longer than the limits or the records of nodes allow.
+fn check_text_len(text: &str, limits: &Limits) -> Result<()> {
+    let longest = limits.text.min(u64::from(u32::MAX - 1));
+    if text.len() as u64 > longest {
+        return Err(Limits::exceeded_error("text", longest, format_args!("the tree has {} bytes of text", text.len())));
+    }
+    Ok(())
 }
 
 /// An error of the text as one of the file that it is in.

@@ -39,6 +39,26 @@ fn set_scalar_in_corpus_tree_changes_only_span() {
 }
 
 #[test]
+fn aliased_value_makes_tree_of_its_text() {
+    let limits = Limits::default();
+    let shared = Value::map([("x", 1)]).anchored("s").tagged("tag:e.org:t");
+    let keys = Value::map([(Value::seq([1, 2]), Value::alias("s")), (Value::from("k".repeat(300)), Value::null().tagged("!n"))]);
+    let value = Value::map([("a", shared), ("b", Value::seq([Value::alias("s"), keys, Value::null().anchored("e")]).block())]);
+    let made = Tree::from_value(&value, &PrintOptions::default(), TextOrigin::default(), &limits).unwrap();
+    let read = Tree::parse(made.text(), &limits).unwrap();
+    let facts = |tree: &Tree| {
+        let nodes = (0..tree.node_count()).filter_map(|at| tree.node_at(at));
+        let fact = |node: Node<'_>| {
+            (node.id(), node.is_alias(), node.kind(), node.len(), node.anchor().map(str::to_owned), node.text().into_owned())
+        };
+        nodes.map(fact).collect::<Vec<_>>()
+    };
+    assert_eq!(facts(&made), facts(&read), "{}", made.text());
+    let lost = Value::seq([Value::alias("nothing")]);
+    assert!(Tree::from_value(&lost, &PrintOptions::default(), TextOrigin::default(), &limits).is_err());
+}
+
+#[test]
 fn corpus_trees_print_parse_round_trip() {
     let limits = Limits::default();
     for (name, text) in corpus_trees() {
@@ -137,6 +157,23 @@ proptest! {
         let read = tree.root().to_value(&limits).unwrap();
         prop_assert!(same(&value, &read), "{}\n{:?}\n{:?}", printed, value, read);
         prop_assert_eq!(print_document(&read, &options), printed);
+    }
+
+    /// The printer and the readers agree about each node.
+    #[test]
+    fn tree_of_value_eq_tree_of_text(value in value()) {
+        let limits = Limits::default();
+        let options = PrintOptions { handles: vec![("!".to_owned(), "tag:e.org:".to_owned())], ..PrintOptions::default() };
+        let made = Tree::from_value(&value, &options, TextOrigin::default(), &limits).unwrap();
+        prop_assert_eq!(made.text(), print_document(&value, &options));
+        let read = Tree::parse(made.text(), &limits).unwrap();
+        let facts = |tree: &Tree| {
+            let nodes = (0..tree.node_count()).filter_map(|at| tree.node_at(at));
+            let fact = |node: Node<'_>| (node.span(), node.kind(), node.style(), node.layout(), node.len(), node.text().into_owned(), node.tag().map(str::to_owned));
+            nodes.map(fact).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(facts(&made), facts(&read), "{}", made.text());
+        prop_assert_eq!(made.warnings(), read.warnings());
     }
 
     /// Values share parts here, as an old and a new tree do.

@@ -3,21 +3,29 @@
 use super::event::{CollectionStyle, YamlScalarStyle};
 use super::scalar::{Scalar, resolve};
 
-/// Appends `text`, quoted if it must be in a collection of the style `parent` or if `style` requires it.
-pub(super) fn write_text(out: &mut String, text: &str, style: Option<YamlScalarStyle>, parent: CollectionStyle) {
+/// Appends `text`, quoted if it must be in a collection of the style `parent` or if `style` requires it. Returns the style, and `true`
+/// if the text is written without escapes.
+pub(super) fn write_text(
+    out: &mut String,
+    text: &str,
+    style: Option<YamlScalarStyle>,
+    parent: CollectionStyle,
+) -> (YamlScalarStyle, bool) {
     if style.is_none() && is_word(text) {
         out.push_str(text);
-        return;
+        return (YamlScalarStyle::Plain, true);
     }
     if !is_printable(text) || text.contains(['\n', '\t']) || style == Some(YamlScalarStyle::Double) {
-        write_double(out, text);
-    } else if style != Some(YamlScalarStyle::Single) && is_plain(text, parent) {
-        out.push_str(text);
-    } else {
-        out.push('\'');
-        out.push_str(&text.replace('\'', "''"));
-        out.push('\'');
+        return (YamlScalarStyle::Double, write_double(out, text));
     }
+    if style != Some(YamlScalarStyle::Single) && is_plain(text, parent) {
+        out.push_str(text);
+        return (YamlScalarStyle::Plain, true);
+    }
+    out.push('\'');
+    out.push_str(&text.replace('\'', "''"));
+    out.push('\'');
+    (YamlScalarStyle::Single, !text.contains('\''))
 }
 
 /// Returns `true` if `text` is of ASCII letters, digits, `_` and `-`, begins with a letter and is longer than all
@@ -115,8 +123,10 @@ pub(super) fn fits_literal(text: &str, style: Option<YamlScalarStyle>) -> bool {
         && !body.split('\n').any(|line| line.ends_with(' '))
 }
 
-fn write_double(out: &mut String, text: &str) {
+/// Appends `text` in quotation marks, and returns `true` if it has no escapes.
+fn write_double(out: &mut String, text: &str) -> bool {
     out.push('"');
+    let start = out.len();
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -133,7 +143,9 @@ fn write_double(out: &mut String, text: &str) {
             c => out.push_str(&format!("\\U{:08X}", c as u32)),
         }
     }
+    let is_verbatim = out.get(start..) == Some(text);
     out.push('"');
+    is_verbatim
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 
 use std::cell::OnceCell;
 
-use super::event::CollectionStyle;
+use super::event::{CollectionStyle, Event, EventKind, YamlScalarStyle};
 use super::plain_scalar;
 use super::tag_handles::TagHandles;
 use super::value::{Value, ValueData};
+use crate::span::Span;
 
 /// Options for printing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,20 +45,17 @@ impl Default for PrintOptions {
 /// );
 /// ```
 pub fn print_document(value: &Value, options: &PrintOptions) -> String {
-    let mut out = String::from("%YAML 1.1\n");
-    for (handle, prefix) in &options.handles {
-        out.push_str(&format!("%TAG {handle} {prefix}\n"));
-    }
-    out.push_str("---");
-    let mut printer = YamlPrinter { out, options, handles: OnceCell::new() };
-    printer.print_indented_value(value, 0, ValueContext::Value);
-    printer.out.push_str("\n...\n");
-    printer.out
+    YamlPrinter::print_document(value, options, None).0
+}
+
+/// Prints a document, and returns the events that a reader makes of it.
+pub(crate) fn print_with_events(value: &Value, options: &PrintOptions) -> (String, Vec<Event>) {
+    YamlPrinter::print_document(value, options, Some(Vec::new()))
 }
 
 /// Prints a value alone, as it would be at the start of a line indented by `column`; no line break at the end.
 pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> String {
-    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new() };
+    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new(), events: None, last_end: 0 };
     printer.print_indented_value(value, column, ValueContext::Item);
     printer.out
 }
@@ -65,7 +63,7 @@ pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> Stri
 /// Prints a value as it would be after `key:` in a mapping indented by `column`, the blank or line
 /// break before it included; no line break at the end.
 pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &PrintOptions) -> String {
-    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new() };
+    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new(), events: None, last_end: 0 };
     printer.print_indented_value(
         value,
         column.map_or(0, |c| c + options.indent),
@@ -77,7 +75,7 @@ pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &Pr
 /// Prints a value between brackets, on one line.
 pub(crate) fn print_flow(value: &Value, options: &PrintOptions) -> String {
     let options = PrintOptions { width: usize::MAX, ..options.clone() };
-    let mut printer = YamlPrinter { out: String::new(), options: &options, handles: OnceCell::new() };
+    let mut printer = YamlPrinter { out: String::new(), options: &options, handles: OnceCell::new(), events: None, last_end: 0 };
     printer.print_flow_value(value, 0);
     printer.out
 }
@@ -118,30 +116,86 @@ struct YamlPrinter<'o> {
     options: &'o PrintOptions,
     /// Made at the first tag.
     handles: OnceCell<TagHandles>,
+    /// The events of what was printed, if somebody wants them.
+    events: Option<Vec<Event>>,
+    /// The end of the last node.
+    last_end: usize,
 }
 
-impl YamlPrinter<'_> {
+/// Anchor and tag that were printed.
+#[derive(Clone, Copy, Default)]
+struct PrintedProps {
+    anchor: Span,
+    tag: Span,
+}
+
+/// The span of bytes of a text. One that is too long for spans is printed, and makes no tree.
+fn span_of(start: usize, end: usize) -> Span {
+    let position = |at| u32::try_from(at).unwrap_or(u32::MAX);
+    Span::new(position(start), position(end))
+}
+
+/// Returns `true` if a value has an anchor or a tag.
+fn has_props(value: &Value) -> bool {
+    value.anchor.is_some() || value.tag.is_some()
+}
+
+impl<'o> YamlPrinter<'o> {
+    /// Prints a document; `events` receives its events.
+    fn print_document(value: &Value, options: &'o PrintOptions, events: Option<Vec<Event>>) -> (String, Vec<Event>) {
+        let mut out = String::from("%YAML 1.1\n");
+        for (handle, prefix) in &options.handles {
+            out.push_str(&format!("%TAG {handle} {prefix}\n"));
+        }
+        out.push_str("---");
+        let mut printer = YamlPrinter { out, options, handles: OnceCell::new(), events, last_end: 0 };
+        printer.print_indented_value(value, 0, ValueContext::Value);
+        printer.out.push_str("\n...\n");
+        (printer.out, printer.events.unwrap_or_default())
+    }
+
+    /// Adds an event.
+    fn emit(&mut self, what: EventKind, span: Span, props: PrintedProps) {
+        self.last_end = span.end as usize;
+        if let Some(events) = &mut self.events {
+            events.push(Event { what, span, anchor: props.anchor, tag: props.tag });
+        }
+    }
+
+    /// Adds the event of a collection that begins here.
+    fn begin_collection(&mut self, what: EventKind, props: PrintedProps) {
+        self.emit(what, span_of(self.out.len(), self.out.len()), props);
+    }
+
+    /// Adds the event of the end of the innermost collection.
+    fn end_collection(&mut self, end: usize) {
+        self.emit(EventKind::End, span_of(end, end), PrintedProps::default());
+    }
+
+    /// Adds the event of a scalar that began at a byte and ends here.
+    fn emit_scalar(&mut self, start: usize, style: YamlScalarStyle, verbatim: bool, props: PrintedProps) {
+        self.emit(EventKind::Scalar { style, verbatim }, span_of(start, self.out.len()), props);
+    }
+
     /// Prints a value whose lines, if it has many, are indented by `column`.
     fn print_indented_value(&mut self, value: &Value, column: usize, place: ValueContext) {
-        let properties = self.properties_text(value);
-        let separate = |out: &mut String| {
-            if place != ValueContext::Item {
-                out.push(' ');
-            }
-        };
-        if let Some(properties) = &properties {
-            separate(&mut self.out);
-            self.out.push_str(properties);
+        if place != ValueContext::Item && has_props(value) {
+            self.out.push(' ');
         }
-        let own_line = properties.is_some() || place != ValueContext::Item;
+        let props = self.print_properties(value);
+        let own_line = has_props(value) || place != ValueContext::Item;
         match &value.data {
             ValueData::Map(pairs) if !self.is_flow(value, column) => {
                 for (at, (key, item)) in pairs.iter().enumerate() {
                     if at > 0 || own_line {
                         self.start_line(column);
                     }
+                    if at == 0 {
+                        self.begin_collection(EventKind::Mapping(CollectionStyle::Block), props);
+                    }
                     self.print_entry(key, item, column);
                 }
+                self.end_collection(self.last_end);
             }
             ValueData::Seq(items) if !self.is_flow(value, column) => {
                 let column = if place == ValueContext::Key { column.saturating_sub(self.options.indent) } else { column };
@@ -149,40 +203,55 @@ impl YamlPrinter<'_> {
                     if at > 0 || own_line {
                         self.start_line(column);
                     }
+                    if at == 0 {
+                        self.begin_collection(EventKind::Sequence(CollectionStyle::Block), props);
+                    }
                     self.out.push_str("- ");
                     self.print_indented_value(item, column + 2, ValueContext::Item);
                 }
+                self.end_collection(self.last_end);
             }
+            ValueData::Null if has_props(value) => self.emit_scalar(self.out.len(), YamlScalarStyle::Plain, true, props),
             data => {
-                if properties.is_some() && !matches!(data, ValueData::Null) {
+                if has_props(value) || place != ValueContext::Item {
                     self.out.push(' ');
-                } else if properties.is_none() {
-                    separate(&mut self.out);
                 }
+                let start = self.out.len();
                 match data {
                     ValueData::Str(text) if self.options.literals && plain_scalar::fits_folded(text, value.style) => {
                         self.print_folded(text, column.max(1));
+                        self.emit_scalar(start, YamlScalarStyle::Folded, false, props);
                     }
                     ValueData::Str(text) if self.options.literals && plain_scalar::fits_literal(text, value.style) => {
                         self.print_literal(text, column.max(1));
+                        self.emit_scalar(start, YamlScalarStyle::Literal, false, props);
                     }
-                    ValueData::Null if properties.is_some() => {}
-                    ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
-                    _ => self.print_scalar(value, CollectionStyle::Block),
+                    ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column, props),
+                    _ => self.print_scalar(value, CollectionStyle::Block, props),
                 }
             }
         }
     }
 
-    /// Anchor and tag as they are written.
-    fn properties_text(&self, value: &Value) -> Option<String> {
-        let tag =
-            value.tag.as_deref().map(|tag| self.handles.get_or_init(|| TagHandles::new(&self.options.handles)).shorten_tag(tag));
-        match (&value.anchor, tag) {
-            (None, tag) => tag,
-            (Some(anchor), None) => Some(format!("&{anchor}")),
-            (Some(anchor), Some(tag)) => Some(format!("&{anchor} {tag}")),
+    /// Prints anchor and tag.
+    fn print_properties(&mut self, value: &Value) -> PrintedProps {
+        let mut props = PrintedProps::default();
+        if let Some(anchor) = &value.anchor {
+            let start = self.out.len();
+            self.out.push('&');
+            self.out.push_str(anchor);
+            props.anchor = span_of(start, self.out.len());
         }
+        if let Some(tag) = &value.tag {
+            if value.anchor.is_some() {
+                self.out.push(' ');
+            }
+            let start = self.out.len();
+            let tag = self.handles.get_or_init(|| TagHandles::new(&self.options.handles)).shorten_tag(tag);
+            self.out.push_str(&tag);
+            props.tag = span_of(start, self.out.len());
+        }
+        props
     }
 
     /// Returns `true` if a collection is written between brackets.
@@ -247,9 +316,10 @@ impl YamlPrinter<'_> {
 
     /// A value inside brackets.
     fn print_flow_value(&mut self, value: &Value, column: usize) {
-        if let Some(properties) = self.properties_text(value) {
-            self.out.push_str(&properties);
+        let props = self.print_properties(value);
+        if has_props(value) {
             if matches!(value.data, ValueData::Null) {
+                self.emit_scalar(self.out.len(), YamlScalarStyle::Plain, true, props);
                 // libyaml reads a bracket or a comma as part of the tag before it.
                 if value.tag.is_some() {
                     self.out.push(' ');
@@ -259,13 +329,13 @@ impl YamlPrinter<'_> {
             self.out.push(' ');
         }
         match value.data {
-            ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
-            _ => self.print_scalar(value, CollectionStyle::Flow),
+            ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column, props),
+            _ => self.print_scalar(value, CollectionStyle::Flow, props),
         }
     }
 
     /// `[…]` or `{…}`, wrapped at the width.
-    fn print_brackets(&mut self, value: &Value, column: usize) {
+    fn print_brackets(&mut self, value: &Value, column: usize, props: PrintedProps) {
         let column = column.max(1);
         let mut first = true;
         let mut separate = |printer: &mut Self| {
@@ -281,6 +351,7 @@ impl YamlPrinter<'_> {
         };
         match &value.data {
             ValueData::Map(pairs) => {
+                self.begin_collection(EventKind::Mapping(CollectionStyle::Flow), props);
                 self.out.push('{');
                 for (key, item) in pairs {
                     separate(self);
@@ -296,6 +367,7 @@ impl YamlPrinter<'_> {
                 self.out.push('}');
             }
             _ => {
+                self.begin_collection(EventKind::Sequence(CollectionStyle::Flow), props);
                 self.out.push('[');
                 for item in value.items() {
                     separate(self);
@@ -304,10 +376,13 @@ impl YamlPrinter<'_> {
                 self.out.push(']');
             }
         }
+        self.end_collection(self.out.len());
     }
 
     /// A scalar in a collection of the style `parent`.
-    fn print_scalar(&mut self, value: &Value, parent: CollectionStyle) {
+    fn print_scalar(&mut self, value: &Value, parent: CollectionStyle, props: PrintedProps) {
+        let start = self.out.len();
+        let (mut style, mut verbatim) = (YamlScalarStyle::Plain, true);
         match &value.data {
             ValueData::Bool(true) => self.out.push_str("true"),
             ValueData::Bool(false) => self.out.push_str("false"),
@@ -317,11 +392,14 @@ impl YamlPrinter<'_> {
             ValueData::Alias(anchor) => {
                 self.out.push('*');
                 self.out.push_str(anchor);
+                self.emit(EventKind::Alias, span_of(start, self.out.len()), props);
+                return;
             }
             // A foreign tag says that it is text, whatever it looks like.
-            ValueData::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, parent),
+            ValueData::Str(text) => (style, verbatim) = plain_scalar::write_text(&mut self.out, text, value.style, parent),
             _ => self.out.push_str("null"),
         }
+        self.emit_scalar(start, style, verbatim, props);
     }
 
     /// `>` and the paragraphs of `text`, indented by `column` and wrapped at the width.

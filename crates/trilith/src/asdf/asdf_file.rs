@@ -118,13 +118,27 @@ impl AsdfFile {
     /// blocks are reported when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
-        let (mut sections, text) = AsdfSections::read_with_tree(source, None, limits)?;
+        let (sections, text) = AsdfSections::read_with_tree(source, None, limits)?;
         let tree =
             read_tree(&sections, text, limits).with_context(|| format!("reading the tree of {}", sections.source().name()))?;
+        Ok(Self::from_parts(sections, tree, limits))
+    }
+
+    /// Does the same as [`AsdfFile::open`], for bytes whose tree is known.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfFile::open`].
+    pub(crate) fn open_with_tree(source: SourceRef, tree: Tree, limits: &Limits) -> Result<Self> {
+        let limits = &limits.for_calls(source.len());
+        let (sections, _) = AsdfSections::read_with_tree(source, None, limits)?;
+        Ok(Self::from_parts(sections, tree, limits))
+    }
+
+    fn from_parts(mut sections: AsdfSections, tree: Tree, limits: &Limits) -> Self {
         let tree = Arc::new(tree);
         let counted = tree.clone();
         sections.set_needed_blocks(move || blocks_needed(&counted));
-        Ok(Self {
+        Self {
             sections,
             tree,
             limits: limits.clone(),
@@ -139,7 +153,7 @@ impl AsdfFile {
             references: OnceLock::new(),
             source_cache: OnceLock::new(),
             annotation_cache: OnceLock::new(),
-        })
+        }
     }
 
     /// Lets references lead where `resolve` allows.

@@ -25,8 +25,7 @@ use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
-use crate::tree::{Node, NodeId, Tree, TreePath, Value};
-use crate::yaml::{PrintOptions, print_document};
+use crate::tree::{Node, NodeId, PrintOptions, TextOrigin, Tree, TreePath, Value};
 
 /// Form in which the elements of arrays are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,25 +145,32 @@ fn has_other_headers(fits: &FitsFile, file: &AsdfFile) -> bool {
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
 fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, form: ListingForm) -> Result<AsdfFile> {
     let container = FitsContainer { hdu: 0, offset: 0, size: fits.source().len() };
-    let text = MemorySource::new(print_listing(&fits, form)?.into(), fits.source().name());
+    let tree = listing_tree(&fits, form)?;
+    let text = MemorySource::new(format!("{LISTING_HEADER}{}", tree.text()).into(), fits.source().name());
     let source = DerivedSource::new(Arc::new(text), fits.source().clone());
-    let file = AsdfFile::open(Arc::new(source), fits.limits()).with_context(|| "making a tree of a FITS file")?;
+    let file = AsdfFile::open_with_tree(Arc::new(source), tree, fits.limits()).with_context(|| MAKING_TREE)?;
     Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, form, is_listing: true })))
 }
 
-/// The text of an ASDF file that describes a FITS file.
-fn print_listing(fits: &FitsFile, form: ListingForm) -> Result<String> {
+/// The context of an error of the tree that describes a FITS file.
+const MAKING_TREE: &str = "making a tree of a FITS file";
+
+/// The lines before the tree of a file that describes a FITS file.
+const LISTING_HEADER: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n";
+
+/// The tree of an ASDF file that describes a FITS file.
+fn listing_tree(fits: &FitsFile, form: ListingForm) -> Result<Tree> {
     let mut data = |hdu: &Hdu| match form.elements {
         ElementForm::Stored => Ok(fits::stored_node(fits, hdu)),
         ElementForm::Physical => fits::physical_node(fits, hdu),
     };
     let list = fits::hdu_list(fits, form.has_cards, &mut data)?.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
-    let handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
     let mut options = PrintOptions::default();
-    options.handles = handles;
-    let tree = print_document(&root, &options);
-    Ok(format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n{tree}"))
+    options.handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
+    let origin = TextOrigin::new(LISTING_HEADER.len() as u64, 1 + LISTING_HEADER.lines().count() as u32);
+    let tree = Tree::from_value(&root, &options, origin, fits.limits());
+    tree.with_context(|| format!("reading the tree of {}", fits.source().name())).with_context(|| MAKING_TREE)
 }
 
 /// The FITS file that a file is in or is made up from; None for any other.
