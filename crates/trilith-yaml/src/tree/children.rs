@@ -103,6 +103,9 @@ fn type_of_scalar(scalar: &Scalar<'_>) -> KeyType {
 
 /// Returns the identity of a key.
 pub(super) fn key_of(node: Node<'_>) -> KeyIdentity<'_> {
+    if let Some(word) = node.as_word() {
+        return (KeyType::Text, Cow::Borrowed(word));
+    }
     if !node.is_scalar() {
         return (KeyType::Collection, Cow::Owned(node.id().index().to_string()));
     }

@@ -89,8 +89,9 @@ impl Tree {
         if !self.explicit_start {
             note(TreeRule::Marker, "the document marker --- is missing".to_owned(), start);
         }
+        let mut keys = Vec::new();
         for at in 0..self.records.len() as u32 {
-            self.node_warnings(Node::new(self, at), &mut found);
+            self.node_warnings(Node::new(self, at), &mut keys, &mut found);
             if found.len() >= MAX_WARNINGS {
                 break;
             }
@@ -126,7 +127,8 @@ impl Tree {
         found
     }
 
-    fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Diagnostic>) {
+    /// Adds the warnings about a node. `keys` has space for the keys of a mapping.
+    fn node_warnings<'t>(&'t self, node: Node<'t>, keys: &mut Vec<KeyIdentity<'t>>, found: &mut Vec<Diagnostic>) {
         let mut note = |rule, message: String, span| found.push(warning_at(rule, message, span));
         let record = node.target_record();
         if node.is_alias() {
@@ -149,7 +151,7 @@ impl Tree {
         if record.meta & KIND_MASK != MAPPING {
             return;
         }
-        let mut seen = SeenKeys::new(node.len());
+        let mut seen = SeenKeys::new(node.len(), keys);
         for (key, value) in node.entries() {
             if key.is_merge() {
                 let is_merged = value.is_mapping() || value.is_sequence() && value.items().all(Node::is_mapping);
@@ -232,14 +234,15 @@ pub fn surrogate_escape(node: Node<'_>) -> Option<&str> {
 }
 
 /// The keys of a mapping that were met: a few are compared one by one, many by their hashes.
-enum SeenKeys<'t> {
-    Few(Vec<KeyIdentity<'t>>),
+enum SeenKeys<'k, 't> {
+    Few(&'k mut Vec<KeyIdentity<'t>>),
     Many(HashSet<KeyIdentity<'t>>),
 }
 
-impl<'t> SeenKeys<'t> {
-    fn new(count: usize) -> Self {
-        if count <= 8 { Self::Few(Vec::with_capacity(count)) } else { Self::Many(HashSet::with_capacity(count)) }
+impl<'k, 't> SeenKeys<'k, 't> {
+    fn new(count: usize, few: &'k mut Vec<KeyIdentity<'t>>) -> Self {
+        few.clear();
+        if count <= 8 { Self::Few(few) } else { Self::Many(HashSet::with_capacity(count)) }
     }
 
     /// Returns `true` if the key was met before; from now on it was.

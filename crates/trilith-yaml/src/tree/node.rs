@@ -308,6 +308,18 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// The text of a plain scalar without properties whose first letter is that of no word for null or a boolean, so that it is a string.
+    /// Most keys are such words.
+    pub(super) fn as_word(self) -> Option<&'t str> {
+        let record = self.target_record();
+        if record.meta & KIND_MASK != SCALAR || record.meta & HAS_PROPS != 0 || !record.is_verbatim() {
+            return None;
+        }
+        let text = self.source_text();
+        let first = text.bytes().next().filter(u8::is_ascii_alphabetic)?.to_ascii_lowercase();
+        (!matches!(first, b'n' | b'y' | b't' | b'f' | b'o')).then_some(text)
+    }
+
     /// The text if this is a string, else `None`.
     pub fn as_str(self) -> Option<Cow<'t, str>> {
         match self.scalar() {

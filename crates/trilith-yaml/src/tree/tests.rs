@@ -422,3 +422,19 @@ fn spans_stay_exact_with_yaml_1_1_breaks() {
     assert_eq!(tree.node_at_pointer("/b/1").unwrap().source_text(), "2");
     assert_eq!(tree.node_at_pointer("/a").unwrap().source_text(), "'x\u{2028}y'");
 }
+
+#[test]
+fn words_are_strings() {
+    let plain = [
+        "source", "data", "shape", "Exposure", "k", "b-1", "x_y", "zero", "~", "null", "no", "On", "true", "y", "1", ".inf",
+        "<<", "é",
+    ];
+    for word in plain.into_iter().chain(["'a'", "\"b\"", "!x c", "&d e", "!!int 7", "! q"]) {
+        let tree = tree(&format!("{word}: 1\n"));
+        let (key, _) = tree.root().entries().next().unwrap();
+        if let Some(text) = key.as_word() {
+            assert_eq!(key.scalar(), Scalar::Str(text.into()), "{word}");
+        }
+        assert_eq!(key.as_word().is_some(), plain[..8].contains(&word), "{word}");
+    }
+}

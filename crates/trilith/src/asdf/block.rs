@@ -347,7 +347,12 @@ fn parse_block_header(
             Error::malformed(format!("the file ends inside a block header: {} bytes, expected {}", bytes.len(), f.size))
         })
     };
-    let number = |slot: FieldSlot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
+    let number = |slot: FieldSlot| {
+        field(slot).map(|bytes| match bytes.try_into() {
+            Ok(bytes) => u64::from_be_bytes(bytes),
+            Err(_) => bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)),
+        })
+    };
     let flags = f.flags.map(number).transpose()?.unwrap_or(0) as u32;
     let used = number(f.used)?;
     let mut block = Block {
