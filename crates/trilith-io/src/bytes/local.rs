@@ -42,8 +42,8 @@ impl Default for LocalOptions {
 }
 
 /// Number of bytes read at once near the start of a file. A header, a tree and the section after it are read in
-/// small pieces.
-const HEAD_READ_SIZE: u64 = 4 << 10;
+/// small pieces. A file of that size is not mapped: a map costs more than the read.
+const HEAD_READ_SIZE: u64 = 16 << 10;
 
 /// Bytes that this process has read from files, without those of views.
 static BYTES_READ: AtomicU64 = AtomicU64::new(0);
@@ -51,6 +51,8 @@ static BYTES_READ: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     /// `true` if the bytes that this thread reads are read a second time for the work.
     static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
+    /// The file that this thread opens, by its address: see [`LocalFile::check_once`].
+    static OPENED_FILE: Cell<*const LocalFile> = const { Cell::new(std::ptr::null()) };
 }
 
 /// Does `work`, whose reads on this thread [`bytes_read`] leaves out: the bytes are read once more for the work itself.
@@ -74,6 +76,8 @@ pub(super) struct OpenedPath {
     pub display: PathBuf,
     /// The file that this led to.
     pub canonical: PathBuf,
+    /// `true` if the last part of the path is no link.
+    pub is_direct: bool,
 }
 
 /// A regular file, read by position; it notices when it changes underneath.
@@ -114,6 +118,11 @@ impl LocalFile {
         self.place.as_ref().map(|place| place.canonical.as_path())
     }
 
+    /// The folder of the name that it was opened by, with all links followed; None if the name is a link.
+    pub fn folder(&self) -> Option<&Path> {
+        self.place.as_ref().filter(|place| place.is_direct)?.canonical.parent()
+    }
+
     /// The absolute path of the name that it was opened by; None for a file without one.
     pub fn given_path(&self) -> Option<&Path> {
         self.place.as_ref().map(|place| place.display.as_path())
@@ -148,7 +157,40 @@ impl LocalFile {
     /// Returns `true` if size and modification time are still those of the moment it was opened. Bytes that an
     /// update of this process left as they were can be read even if they are not.
     pub fn is_unchanged(&self) -> bool {
-        self.file.metadata().is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.modified)
+        self.file.metadata().is_ok_and(|now| self.has_stamp(&now))
+    }
+
+    fn has_stamp(&self, now: &Metadata) -> bool {
+        now.len() == self.size && now.modified().ok() == self.modified
+    }
+
+    /// Does `work`, which reads pieces of the first bytes of the file. It is compared with its state at the time of opening once, at the
+    /// end, and not after each of these reads.
+    ///
+    /// # Errors
+    /// Returns the errors of `work`, and [`ErrorKind::Io`](crate::ErrorKind::Io) if the file was changed meanwhile.
+    pub fn check_once<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        struct RestoreGuard(*const LocalFile);
+        impl Drop for RestoreGuard {
+            fn drop(&mut self) {
+                OPENED_FILE.set(self.0);
+            }
+        }
+        let outer = RestoreGuard(OPENED_FILE.replace(self));
+        let done = work()?;
+        drop(outer);
+        if self.reader.is_unchanged(&self.file, 0..HEAD_READ_SIZE.min(self.size)) { Ok(done) } else { Err(self.was_changed()) }
+    }
+
+    /// The first bytes, as they were when the file was opened; None if they cannot be read or have changed.
+    fn head(&self) -> Option<&[u8]> {
+        if let Some(head) = self.head_buffer.get() {
+            return Some(head);
+        }
+        let mut head = vec![0; self.size.min(HEAD_READ_SIZE) as usize];
+        self.read_from_file(0, &mut head).ok()?;
+        let is_unchanged = self.reader.is_unchanged(&self.file, 0..head.len() as u64);
+        is_unchanged.then(|| &**self.head_buffer.get_or_init(|| head.into()))
     }
 
     /// Bytes as they are in the file now.
@@ -191,7 +233,8 @@ impl SourceBacking for LocalFile {
     }
 
     fn is_changed(&self) -> bool {
-        !self.is_unchanged() || self.path().is_some_and(|path| !leads_to(path, &self.file))
+        let Ok(now) = self.file.metadata() else { return true };
+        !self.has_stamp(&now) || self.path().is_some_and(|path| !leads_to_metadata(path, &now))
     }
 
     fn local_file(&self) -> Option<&LocalFile> {
@@ -211,15 +254,14 @@ impl Source for LocalFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let range = offset..end_in_file(offset, into.len() as u64, self.size)?;
         crate::interrupt::check()?;
-        if range.end <= HEAD_READ_SIZE && self.head_buffer.get().is_none() {
-            let mut head = vec![0; self.size.min(HEAD_READ_SIZE) as usize];
-            if self.read_from_file(0, &mut head).is_ok() && self.reader.is_unchanged(&self.file, 0..head.len() as u64) {
-                self.head_buffer.get_or_init(|| head.into());
+        let head = if range.end <= HEAD_READ_SIZE { self.head() } else { None };
+        match head.and_then(|head| head.get(range.start as usize..range.end as usize)) {
+            Some(bytes) => {
+                into.copy_from_slice(bytes);
+                if std::ptr::eq(OPENED_FILE.get(), self) {
+                    return Ok(());
+                }
             }
-        }
-        let head = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-        match head.and_then(|(from, to)| self.head_buffer.get()?.get(from..to)) {
-            Some(bytes) => into.copy_from_slice(bytes),
             None => self.read_from_file(offset, into)?,
         }
         // The check follows the read: if nothing has changed by now, the bytes that were read are unchanged too.
@@ -249,10 +291,13 @@ impl Source for LocalFile {
         if !self.options.memory_map || self.size == 0 || !self.reader.is_unchanged(&self.file, range) {
             return None;
         }
-        let map = self.map.get_or_init(|| Mmap::new(&self.file).ok()).as_ref()?;
+        let bytes = match self.size <= HEAD_READ_SIZE {
+            true => self.head()?,
+            false => self.map.get_or_init(|| Mmap::new(&self.file).ok()).as_ref()?.as_slice(),
+        };
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(len).ok()?)?;
-        map.as_slice().get(start..end)
+        bytes.get(start..end)
     }
 
     fn backing(&self) -> Option<&dyn SourceBacking> {
@@ -266,7 +311,10 @@ impl Source for LocalFile {
 
 /// Returns `true` if a path still leads to this open file.
 pub(super) fn leads_to(path: &Path, file: &File) -> bool {
-    let here = file.metadata().map(|metadata| file_identity(&metadata));
-    let there = std::fs::metadata(path).map(|metadata| file_identity(&metadata));
-    matches!((here, there), (Ok(here), Ok(there)) if here == there)
+    file.metadata().is_ok_and(|open| leads_to_metadata(path, &open))
+}
+
+/// Does the same as [`leads_to`], by the metadata of the open file.
+pub(super) fn leads_to_metadata(path: &Path, open: &Metadata) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| file_identity(&there) == file_identity(open))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::base_uri::{self, BaseUri};
-use super::local::LocalOptions;
+use super::local::{LocalFile, LocalOptions};
 use super::open::open_regular;
 use super::source::SourceRef;
 use crate::error::{Error, Result, SuggestedSetting};
@@ -106,8 +106,12 @@ struct AllowedRoot {
 
 impl AllowedRoot {
     fn new(folder: &Path) -> Self {
+        Self::with_canonical(folder, base_uri::canonicalize(folder))
+    }
+
+    /// A folder whose path without links is known.
+    fn with_canonical(folder: &Path, real: PathBuf) -> Self {
         let given = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_path_buf();
-        let real = base_uri::canonicalize(&given);
         Self { named_target: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), display: given, canonical: real }
     }
 
@@ -120,7 +124,17 @@ impl AllowedRoot {
 impl DirectoryResolver {
     /// A sandbox of `folder`; references may lead on from file to file `depth` times.
     pub fn new(folder: impl AsRef<Path>, options: LocalOptions, depth: u64) -> Self {
-        let own = AllowedRoot::new(folder.as_ref());
+        Self::in_root(AllowedRoot::new(folder.as_ref()), options, depth)
+    }
+
+    /// Does the same as [`DirectoryResolver::new`], for the folder of an open file, whose links are not followed again.
+    #[doc(hidden)]
+    pub fn of_file(file: &LocalFile, folder: &Path, options: LocalOptions, depth: u64) -> Self {
+        let root = file.folder().map(|canonical| AllowedRoot::with_canonical(folder, canonical.to_path_buf()));
+        Self::in_root(root.unwrap_or_else(|| AllowedRoot::new(folder)), options, depth)
+    }
+
+    fn in_root(own: AllowedRoot, options: LocalOptions, depth: u64) -> Self {
         Self { directory: own.canonical.clone(), roots: Arc::new([own]), options, depth, max_depth: depth }
     }
 
@@ -190,7 +204,7 @@ impl Resolve for DirectoryResolver {
             return Err(refused("a link in it leads out of the file's folder"));
         }
         let current = path.parent().map_or_else(|| self.directory.clone(), base_uri::canonicalize);
-        let source = open_regular(file, &metadata, &called, real, self.options)?;
+        let source = open_regular(file, &metadata, &called, (real, false), self.options)?;
         Ok((source, Arc::new(Self { directory: current, depth, ..self.clone() })))
     }
 

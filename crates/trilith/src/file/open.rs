@@ -12,7 +12,7 @@ use super::name_hint::explain_missing;
 use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
-use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
+use crate::bytes::{self, LocalFile, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
 use crate::dudley::{Catalog, DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::foreign;
@@ -201,7 +201,9 @@ impl OpenOptions {
         }
         let source = bytes::open(path, self.local());
         let refusal = |error| dir_refusal(path).unwrap_or_else(|| explain_missing(&bytes::name_of(path), error));
-        Ok((source.map_err(refusal)?, self.resolver(path)))
+        let source = source.map_err(refusal)?;
+        let resolver = self.resolver_of(path, source.backing().and_then(SourceBacking::local_file));
+        Ok((source, resolver))
     }
 
     #[cfg(feature = "remote")]
@@ -234,11 +236,19 @@ impl OpenOptions {
     /// Returns the resolver that opens the files that a local file refers to. The path `-` is standard input, which
     /// has no folder.
     pub fn resolver(&self, path: impl AsRef<Path>) -> Arc<dyn Resolve> {
+        self.resolver_of(path.as_ref(), None)
+    }
+
+    /// Does the same as [`OpenOptions::resolver`], for a file that may be open.
+    fn resolver_of(&self, path: &Path, file: Option<&LocalFile>) -> Arc<dyn Resolve> {
+        let folder = self.allow.resolver_of(path, file, self.local(), &self.limits);
         #[cfg(feature = "remote")]
-        if let Ok(remote) = self.remote_allowed() {
-            return self.allow.resolver_with(path.as_ref(), self.local(), remote, &self.limits);
+        if !self.allow.addresses().is_empty()
+            && let Ok(remote) = self.remote_allowed()
+        {
+            return Arc::new(bytes::AllowListResolver::new(folder, remote, self.limits.external_depth));
         }
-        self.allow.resolver(path.as_ref(), self.local(), &self.limits)
+        folder
     }
 
     /// Opens a file from its bytes in memory; its references lead nowhere.
@@ -253,7 +263,11 @@ impl OpenOptions {
     ///
     /// # Errors
     /// Returns the errors of [`open`].
-    pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
+    pub fn open_source(&self, source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
+        check_once(&source.clone(), || self.detect_and_open(source, resolve))
+    }
+
+    fn detect_and_open(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
         let mut start = read_start(&source)?;
         // A layout describes any bytes, also those that begin like a gzip file.
         if (self.layout.is_none() || bytes::has_gzip_name(source.name())) && bytes::is_gzip(&start) {
@@ -364,12 +378,22 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
 /// # Errors
 /// Returns the errors of [`open`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
-    let mut start = read_start(&source)?;
-    if bytes::is_gzip(&start) {
-        source = bytes::gunzip(source, limits)?;
-        start = read_start(&source)?;
+    check_once(&source.clone(), || {
+        let mut start = read_start(&source)?;
+        if bytes::is_gzip(&start) {
+            source = bytes::gunzip(source, limits)?;
+            start = read_start(&source)?;
+        }
+        asdf_of(source, &start, resolve, limits, ListingForm { elements: ElementForm::Physical, has_cards: true })
+    })
+}
+
+/// Does `work`, which opens a file by many small reads, and finds out once whether it was changed meanwhile.
+fn check_once<T>(source: &SourceRef, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    match source.backing().and_then(SourceBacking::local_file) {
+        Some(file) => file.check_once(work),
+        None => work(),
     }
-    asdf_of(source, &start, resolve, limits, ListingForm { elements: ElementForm::Physical, has_cards: true })
 }
 
 /// Opens a file of the ASDF family at a path or a URL, as [`open`] does.

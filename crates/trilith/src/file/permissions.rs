@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::bytes::{self, DirectoryResolver, LocalOptions, Resolve};
+use crate::bytes::{self, DirectoryResolver, LocalFile, LocalOptions, Resolve};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -53,28 +53,24 @@ impl ReferencePermissions {
     /// Returns a resolver for the references of a local file, without references to URLs. The path `-` is standard
     /// input, which has no folder.
     pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
-        let own = match path.parent() {
-            _ if path == Path::new("-") => DirectoryResolver::deny_all(options, limits.external_depth),
-            folder => DirectoryResolver::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
-        };
-        Arc::new(self.folders.iter().fold(own, DirectoryResolver::allowing))
+        self.resolver_of(path, None, options, limits)
     }
 
-    /// Returns a resolver for the references of a local file, including references to the URLs that `remote`
-    /// allows.
-    #[cfg(feature = "remote")]
-    pub fn resolver_with(
+    /// Does the same as [`ReferencePermissions::resolver`], for a file that may be open.
+    pub(super) fn resolver_of(
         &self,
         path: &Path,
+        file: Option<&LocalFile>,
         options: LocalOptions,
-        remote: bytes::RemoteOptions,
         limits: &Limits,
     ) -> Arc<dyn Resolve> {
-        let folder = self.resolver(path, options, limits);
-        if self.addresses.is_empty() {
-            return folder;
-        }
-        Arc::new(bytes::AllowListResolver::new(folder, remote, limits.external_depth))
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let own = match file {
+            _ if path == Path::new("-") => DirectoryResolver::deny_all(options, limits.external_depth),
+            Some(file) => DirectoryResolver::of_file(file, folder, options, limits.external_depth),
+            None => DirectoryResolver::new(folder, options, limits.external_depth),
+        };
+        Arc::new(self.folders.iter().fold(own, DirectoryResolver::allowing))
     }
 }
 
