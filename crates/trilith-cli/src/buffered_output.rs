@@ -1,12 +1,12 @@
 //! Output of one file of several, held back until it is its turn.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trilith::Result;
 use trilith_io::threads::JobTurn;
 
-use crate::stdout::{Stdout, stdout_error};
+use crate::stdout::{Stdout, is_terminal, stdout_error};
 
 /// Maximum number of bytes that are held back before it is the file's turn; further output waits.
 const MAX_BUFFERED: usize = 1 << 20;
@@ -55,7 +55,7 @@ impl BufferedOutput {
     /// Puts everything out; it must be its turn.
     pub(crate) fn release(self) -> Result<()> {
         self.shared.write_bytes(&self.bytes).map_err(stdout_error)?;
-        if io::stdout().is_terminal() { self.shared.flush_all() } else { Ok(()) }
+        if is_terminal() { self.shared.flush_all() } else { Ok(()) }
     }
 
     /// Discards output that is not written yet, and writes this instead.

@@ -85,6 +85,8 @@ struct SharedState {
     followed_outputs: Vec<(String, String)>,
     /// The layout that `--layout` names, once it is read.
     layout: OnceLock<Layout>,
+    /// The options for remote files, once they are read.
+    remote: OnceLock<RemoteOptions>,
     /// Files that were opened, and files that the output refers to.
     inputs: Mutex<Vec<String>>,
 }
@@ -106,7 +108,12 @@ impl<'a> Session<'a> {
         });
         let limits = args.parse_limits()?.for_command(0);
         crate::output::count_for(limits.clone());
-        let shared = Arc::new(SharedState { followed_outputs, layout: OnceLock::new(), inputs: Mutex::default() });
+        let shared = Arc::new(SharedState {
+            followed_outputs,
+            layout: OnceLock::new(),
+            remote: OnceLock::new(),
+            inputs: Mutex::default(),
+        });
         Ok(Self { args, rules, limits, reference_logs: Mutex::default(), shared })
     }
 
@@ -143,6 +150,9 @@ impl<'a> Session<'a> {
 
     /// Returns the options for remote files: defaults, environment, then the options.
     pub(crate) fn remote_options(&self) -> Result<RemoteOptions> {
+        if let Some(known) = self.shared.remote.get() {
+            return Ok(known.clone());
+        }
         let mut remote = RemoteOptions::from_env()?;
         for assignment in &self.args.remote {
             remote.set(assignment)?;
@@ -154,7 +164,7 @@ impl<'a> Session<'a> {
         remote.overwrite |= self.args.overwrite;
         remote.whole = self.rules.is_whole;
         remote.watch = crate::progress::download_callback(self.args.quiet);
-        Ok(remote)
+        Ok(self.shared.remote.get_or_init(|| remote).clone())
     }
 
     /// Returns the library's options for opening files, as the command line sets them.

@@ -1,6 +1,7 @@
 //! Standard output next to the progress display.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::OnceLock;
 
 use trilith::Error;
 
@@ -45,6 +46,12 @@ impl Write for Stdout {
             Self::LineBuffered(out) => out.flush(),
         }
     }
+}
+
+/// Returns `true` if standard output is a terminal, which is found out once.
+pub(crate) fn is_terminal() -> bool {
+    static IS_TERMINAL: OnceLock<bool> = OnceLock::new();
+    *IS_TERMINAL.get_or_init(|| io::stdout().is_terminal())
 }
 
 /// Writing to stdout failed.

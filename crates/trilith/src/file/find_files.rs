@@ -93,7 +93,8 @@ impl FileFinder {
             return false;
         }
         match std::fs::symlink_metadata(path_of(name)) {
-            Ok(_) => path_of(name).is_dir(),
+            Ok(there) if there.is_symlink() => path_of(name).is_dir(),
+            Ok(there) => there.is_dir(),
             Err(_) => GlobPattern::is_pattern(name),
         }
     }
@@ -102,12 +103,14 @@ impl FileFinder {
     pub fn find(self, name: &str) -> FileFinderIter {
         let name = &*hidden_name(name);
         let mut found = FileFinderIter::new(self);
-        if Self::is_several(name) && is_url(name) {
+        if !Self::is_several(name) {
+            found.pending.push(PendingName::ListedName(name.to_owned()));
+        } else if is_url(name) {
             found.add_objects(name);
-        } else if Self::is_several(name) && !path_of(name).is_dir() {
-            found.add_pattern(name);
+        } else if path_of(name).is_dir() {
+            found.pending.push(PendingName::Folder(path_of(name).into_owned()));
         } else {
-            found.add_name(name);
+            found.add_pattern(name);
         }
         found
     }
@@ -296,7 +299,7 @@ impl FileFinderIter {
             found.push(next(folder.to_path_buf(), at + 1));
         }
         let hidden = self.finder.include_hidden || part.starts_with('.');
-        for (name, path) in read_dir_entries(folder, hidden).map_err(|error| (text_of(folder), error))? {
+        for DirEntry { name, path, .. } in read_dir_entries(folder, hidden).map_err(|error| (text_of(folder), error))? {
             if !deep && !fits(part, &name) {
                 continue;
             }
@@ -337,20 +340,21 @@ impl FileFinderIter {
                 return;
             }
         };
-        let names: HashSet<String> = entries.iter().map(|(name, _)| name.clone()).collect();
+        let names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
         let mut found = Vec::new();
-        for (name, path) in entries {
-            match std::fs::metadata(&path) {
+        for DirEntry { name, path, is_regular } in entries {
+            let there = if is_regular { None } else { Some(std::fs::metadata(&path)) };
+            match there {
                 // A store of another format has very many files.
-                Ok(there) if there.is_dir() && dir_refusal(&path).is_some() => self.skipped += 1,
-                Ok(there) if there.is_dir() => found.push(PendingName::Folder(path)),
-                Ok(there) if !there.is_file() => self.skipped += 1,
+                Some(Ok(there)) if there.is_dir() && dir_refusal(&path).is_some() => self.skipped += 1,
+                Some(Ok(there)) if there.is_dir() => found.push(PendingName::Folder(path)),
+                Some(Ok(there)) if !there.is_file() => self.skipped += 1,
                 _ if FileKind::has_known_extension(&name) => found.push(PendingName::ListedName(text_of(&path))),
                 _ if is_layout(&name) => self.skipped += 1,
                 _ if self.finder.all_files || has_layout(&name, &names) => found.push(PendingName::ListedName(text_of(&path))),
-                Ok(_) => found.push(PendingName::File(path)),
                 // A broken link, under a name without meaning.
-                Err(_) => self.skipped += 1,
+                Some(Err(_)) => self.skipped += 1,
+                _ => found.push(PendingName::File(path)),
             }
         }
         self.pending.extend(found.into_iter().rev());
@@ -425,19 +429,29 @@ fn has_layout(name: &str, names: &HashSet<String>) -> bool {
     Path::new(name).with_extension("dud").to_str().is_some_and(|layout| layout != name && names.contains(layout))
 }
 
-/// Names and paths in a folder, in the natural order of the names; files that are being written are left out.
-fn read_dir_entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
+/// An entry of a folder.
+struct DirEntry {
+    name: String,
+    path: PathBuf,
+    /// `true` if it is known to be a regular file, and no link.
+    is_regular: bool,
+}
+
+/// Entries of a folder, in the natural order of the names; files that are being written are left out.
+fn read_dir_entries(folder: &Path, hidden: bool) -> Result<Vec<DirEntry>> {
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let failed = |e| Error::io(format!("reading {}", listed.display()), e);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(listed).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let text = text_of(Path::new(&name));
-        if (hidden || !text.starts_with('.')) && !text.contains(".trilith-") {
-            found.push((text, folder.join(name)));
+        let entry = entry.map_err(failed)?;
+        let file_name = entry.file_name();
+        let name = text_of(Path::new(&file_name));
+        if (hidden || !name.starts_with('.')) && !name.contains(".trilith-") {
+            let is_regular = entry.file_type().is_ok_and(|kind| kind.is_file());
+            found.push(DirEntry { name, path: folder.join(file_name), is_regular });
         }
     }
-    found.sort_by(|(one, _), (other, _)| natural(one, other));
+    found.sort_by(|one, other| natural(&one.name, &other.name));
     Ok(found)
 }
 
