@@ -6,7 +6,7 @@ pub(crate) mod examples;
 use std::ffi::OsString;
 
 use clap::builder::{Resettable, StyledStr};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
 use crate::commands::{GROUPS, HIDDEN_GROUP};
 use crate::possible_values;
@@ -51,7 +51,7 @@ impl HelpLength {
 
 /// The command with groups, examples, choices and without the options that a subcommand refuses.
 pub(crate) fn build_command() -> Command {
-    let command = crate::Cli::command();
+    let command = crate::Cli::complete();
     let globals = global_options(&command);
     let top = top_template(&command, &[HIDDEN_GROUP]);
     let command = map_subcommands(command, "", &|sub, path| with_choices_and_examples(sub, path, &globals));
@@ -80,9 +80,10 @@ pub(crate) fn build_help_command(length: HelpLength) -> Command {
 /// Returns the text of `trilith help all` and `trilith help options`.
 pub(crate) fn topic_text(words: &[OsString]) -> Option<StyledStr> {
     let [_, help, topic] = words else { return None };
-    let command = crate::Cli::command().disable_help_flag(true).disable_version_flag(true);
+    let command = || crate::Cli::complete().disable_help_flag(true).disable_version_flag(true);
     match (help.to_str()?, topic.to_str()?) {
         ("help", "all") => {
+            let command = command();
             let top = top_template(&command, &[]);
             Some(command.mut_args(|arg| arg.hide(true)).help_template(top).render_help())
         }
@@ -90,7 +91,7 @@ pub(crate) fn topic_text(words: &[OsString]) -> Option<StyledStr> {
             let about = "Options of all commands, before or after the name of the command.\n\nExamples:\n  Verify a file, and print \
                          nothing but its faults\n    trilith verify night.asdf --quiet\n  Read an array of bytes of another program\n    \
                          trilith get 'dump.dat#/te' --layout dump.dud --byteorder big";
-            let command = command.about(about).help_template("{about-with-newline}\n{options}");
+            let command = command().about(about).help_template("{about-with-newline}\n{options}");
             Some(command.mut_args(with_whole_text).render_help())
         }
         _ => None,
@@ -383,7 +384,7 @@ mod tests {
 
     #[test]
     fn groups_list_every_command_once() {
-        let command = crate::Cli::command();
+        let command = crate::Cli::complete();
         let mut listed: Vec<String> =
             GROUPS.iter().flat_map(|(_, names)| names.iter().map(|name| name.replace('_', "-"))).collect();
         listed.sort();

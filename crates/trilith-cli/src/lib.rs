@@ -39,10 +39,9 @@ mod terminal;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use trilith::bytes::{display_name, hidden_name, name_of};
 use trilith::{Error, ErrorKind};
 
@@ -57,8 +56,18 @@ use crate::session::Session;
 struct Cli {
     #[command(flatten)]
     args: CommonArgs,
-    #[command(subcommand)]
-    command: Command,
+}
+
+impl Cli {
+    /// The command with all its subcommands.
+    fn complete() -> clap::Command {
+        Command::add_to(Self::command(), |_| true)
+    }
+
+    /// The options and the subcommand that were parsed.
+    fn read(matches: &ArgMatches) -> Result<(CommonArgs, Command), clap::Error> {
+        Ok((Self::from_arg_matches(matches)?.args, Command::from_matches(matches)?))
+    }
 }
 
 /// The command with all its subcommands and options, for tests that must not forget one.
@@ -84,7 +93,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         let _ = output::Output::print_with(|out| out.write_raw_text(&text.to_string()));
         return 0;
     }
-    let (cli, name) = match parse_arguments(words.clone()) {
+    let ((args, command), name) = match parse_arguments(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
             print_usage(&error, &words);
@@ -97,7 +106,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             return 2;
         }
     };
-    if cli.command.takes_only_items()
+    if command.takes_only_items()
         && let Some(advice) = advice::misplaced_path(&words)
     {
         output::eprint_line(&format!("trilith: {advice}"));
@@ -105,11 +114,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     }
     #[cfg(unix)]
     signals::install_handlers();
-    let rules = cli.command.input_rules();
-    let shown = progress::ProgressDisplay::start_bar(&name, cli.args.quiet);
-    let begun = Session::start_run(&cli.args, rules, outputs::find_followed_outputs(&words));
+    let rules = command.input_rules();
+    let shown = progress::ProgressDisplay::start_bar(&name, args.quiet);
+    let begun = Session::start_run(&args, rules, outputs::find_followed_outputs(&words));
     let done = begun.and_then(|session| {
-        let done = cli.command.run(&session);
+        let done = command.run(&session);
         drop(shown);
         session.warn_of_references();
         done.map_err(|error| session.name_input(error))
@@ -128,16 +137,16 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
-fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
+fn parse_arguments(mut words: Vec<OsString>) -> Result<((CommonArgs, Command), String), clap::Error> {
     dashed_words::mark_words(&mut words);
-    // Help and errors need the complete command, which takes longer to build than most commands run.
-    static PLAIN_COMMANDS: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    // Only the subcommands that words name are built. Help and errors need all of them, which takes longer than most commands run.
+    let is_named = |name: &str| words.iter().any(|word| word == name);
     let is_text = words.iter().all(|word| os_names::is_text(word));
-    let plain = is_text.then(|| PLAIN_COMMANDS.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
+    let plain = is_text.then(|| Command::add_to(Cli::command(), is_named).try_get_matches_from(&words));
     match plain {
         Some(Ok(matches)) => {
             if let Some(name) = matches.subcommand_name().map(str::to_owned) {
-                return Ok((Cli::from_arg_matches(&matches)?, name));
+                return Ok((Cli::read(&matches)?, name));
             }
         }
         Some(Err(error)) if error.kind() == Unparsed::DisplayVersion => return Err(error),
@@ -169,7 +178,7 @@ fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Erro
         }
     };
     let name = matches.subcommand_name().unwrap_or_default().to_owned();
-    Ok((Cli::from_arg_matches(&matches)?, name))
+    Ok((Cli::read(&matches)?, name))
 }
 
 /// Turns `trilith FILE` into `trilith info FILE`, and a group of commands with a file into the command that shows it.
@@ -213,4 +222,29 @@ fn print_usage(error: &clap::Error, words: &[OsString]) {
 /// Prints an error for a person, on stderr.
 fn print_error(error: &Error) {
     output::eprint_line(&format!("trilith: {}", advice::error_with_advice(error)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_named_subcommands_are_built() {
+        let names = |wanted: &[&str]| {
+            let command = Command::add_to(Cli::command(), |name| wanted.contains(&name));
+            command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["to-yaml", "get", "no-command"]), ["get", "to-yaml"]);
+        assert!(names(&[]).is_empty());
+    }
+
+    #[test]
+    fn words_that_name_another_command_are_arguments() {
+        let parse = |words: &[&str]| parse_arguments(words.iter().map(OsString::from).collect()).map(|(_, name)| name).ok();
+        assert_eq!(parse(&["trilith", "info", "tree"]).as_deref(), Some("info"));
+        assert_eq!(parse(&["trilith", "--quiet", "tree", "info"]).as_deref(), Some("tree"));
+        assert_eq!(parse(&["trilith", "delete", "x.asdf#/a"]).as_deref(), Some("rm"));
+        assert_eq!(parse(&["trilith", "layout", "check", "x.dud"]).as_deref(), Some("layout"));
+        assert_eq!(parse(&["trilith", "nothing"]), None);
+    }
 }

@@ -1,6 +1,7 @@
 //! Subcommands, one file for each; the list below is the one place that names them all.
 
-use clap::Subcommand;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args as _, FromArgMatches as _};
 use trilith::Result;
 
 use crate::outcome::Outcome;
@@ -12,15 +13,46 @@ macro_rules! commands {
         $($(mod $module;)+)+
 
         /// The subcommand.
-        #[derive(Debug, Subcommand)]
+        #[derive(Debug)]
         pub(crate) enum Command {
             $($($Command($module::$Command),)+)+
+        }
+
+        /// The names of the subcommands, by their modules.
+        mod names {
+            $($(
+                pub(super) const fn $module() -> &'static str {
+                    const NAME: [u8; stringify!($module).len()] = super::dashed_name(stringify!($module));
+                    if let Ok(name) = std::str::from_utf8(&NAME) { name } else { "" }
+                }
+            )+)+
         }
 
         /// The groups of `--help`, each with the modules of its commands.
         pub(crate) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),+]),)+];
 
         impl Command {
+            /// Adds the subcommands with wanted names to a command. The others are not built.
+            pub(crate) fn add_to(mut parent: clap::Command, is_wanted: impl Fn(&str) -> bool) -> clap::Command {
+                $($(
+                    if is_wanted(names::$module()) {
+                        parent = parent.subcommand($module::$Command::augment_args(clap::Command::new(names::$module())));
+                    }
+                )+)+
+                parent.subcommand_required(true).arg_required_else_help(true)
+            }
+
+            /// Reads the subcommand that was parsed.
+            pub(crate) fn from_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+                let (name, matches) = matches.subcommand().ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+                $($(
+                    if name == names::$module() {
+                        return $module::$Command::from_arg_matches(matches).map(Self::$Command);
+                    }
+                )+)+
+                Err(clap::Error::new(ErrorKind::InvalidSubcommand))
+            }
+
             /// Does it.
             pub(crate) fn run(self, session: &Session<'_>) -> Result<Outcome> {
                 match self {
@@ -29,6 +61,18 @@ macro_rules! commands {
             }
         }
     };
+}
+
+/// Returns the name of the subcommand in a module: hyphens are in the place of underscores.
+const fn dashed_name<const N: usize>(module: &str) -> [u8; N] {
+    let mut name = [0; N];
+    let mut at = 0;
+    while at < N {
+        let byte = module.as_bytes()[at];
+        name[at] = if byte == b'_' { b'-' } else { byte };
+        at += 1;
+    }
+    name
 }
 
 /// The group of commands that only `trilith help all` lists.

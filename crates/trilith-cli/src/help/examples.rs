@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_command_has_three_examples() {
-        let command = <crate::Cli as clap::CommandFactory>::command();
+        let command = crate::Cli::complete();
         for sub in clap::Command::get_subcommands(&command).filter(|sub| !sub.is_hide_set()) {
             assert_eq!(
                 examples_text(sub.get_name()).lines().count(),
