@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::c_int;
 
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -130,8 +130,9 @@ pub(crate) fn load_array<'py>(py: Python<'py>, array: &Described) -> PyResult<Bo
 /// The bytes of a C-contiguous numpy array that has some.
 pub(crate) fn view_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let py = array.py();
-    let flat = array.call_method1(intern!(py, "reshape"), (-1,))?;
-    Ok(flat.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?.cast_into()?)
+    let is_flat = array.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() == 1);
+    let flat = if is_flat { array.clone() } else { array.call_method1(intern!(py, "reshape"), (-1,))? };
+    Ok(flat.call_method1(intern!(py, "view"), (to_numpy(py, &Datatype::Uint8)?,))?.cast_into()?)
 }
 
 /// Reads the elements into an array in C order whose dtype is that of [`to_numpy`].

@@ -95,7 +95,7 @@ pub(crate) fn convert(
     let storage = crate::remote::merge_deprecated(py, 1, "convert", storage_options, deprecated)?;
     let storage = storage.as_ref();
     let byteorder = parse_byteorder(byteorder)?;
-    let opening = crate::remote::open_options(&allow, storage)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);
+    let opening = crate::remote::open_options(&allow, storage, true)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);
     let target = crate::remote::write_path(target, overwrite, storage)?;
     let mut how = ConvertOptions::default();
     how.to = match to {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 
 /// The module `numpy`, imported once.
 pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import(intern!(py, "numpy"))
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Ok(NUMPY.get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.unbind()))?.bind(py).clone())
 }
 
 /// The form of UTF-8 strings in numpy.
@@ -29,8 +31,20 @@ pub(crate) fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bo
 
 /// Does the same as [`to_numpy`], with a form of UTF-8 strings.
 pub(crate) fn to_numpy_with<'py>(py: Python<'py>, datatype: &Datatype, utf8: Utf8Form) -> PyResult<Bound<'py, PyAny>> {
+    // Each dtype of numbers is made once.
+    static NUMBERS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let described = to_dtype_argument(py, datatype, utf8)?;
-    import_numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
+    let make = || import_numpy(py)?.call_method1(intern!(py, "dtype"), (&described,));
+    if datatype.is_text() || matches!(datatype, Datatype::Struct(_)) {
+        return make();
+    }
+    let known = NUMBERS.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(dtype) = known.get_item(&described)? {
+        return Ok(dtype);
+    }
+    let dtype = make()?;
+    known.set_item(&described, &dtype)?;
+    Ok(dtype)
 }
 
 /// Returns `true` for UTF-8 strings, and structs with some: the library hands them out only if some are not UTF-8.

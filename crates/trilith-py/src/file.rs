@@ -22,6 +22,7 @@ use crate::detached::detach_interruptible;
 use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::file_set::FileSet;
 use crate::layout::{self, Layout};
+use crate::mapping::MappingBase;
 use crate::nodes::ItemRef;
 use crate::open_file::{self, OpenFile};
 use crate::remote::{unknown_argument, warn_deprecated};
@@ -215,7 +216,9 @@ impl<'py> OpenArguments<'py> {
         let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
         // Another process may have another working directory, so the paths of folders become absolute.
         let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
-        let opening = crate::remote::open_options(&allow, storage_options.as_ref())?
+        let source = detect_origin(source)?;
+        let has_remote = storage_options.is_some() || !source.is_local();
+        let opening = crate::remote::open_options(&allow, storage_options.as_ref(), has_remote)?
             .memory_map(memmap)
             .byteorder(byteorder)
             .layout_params(params.clone())
@@ -236,7 +239,6 @@ impl<'py> OpenArguments<'py> {
         };
         let opening = if required { opening.file_set_layout(template) } else { opening.layout(layout) };
         let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(catalog_only);
-        let source = detect_origin(source)?;
         let path = source.path().map(Path::to_path_buf);
         let opened = detach_interruptible(py, || source.open(&opening))?;
         let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
@@ -526,7 +528,8 @@ impl File {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.tree(py)?.get_item(key)
+        let root = self.root_ref()?;
+        if root.is_plain_mapping() { MappingBase(root).__getitem__(py, key) } else { root.into_python(py)?.get_item(key) }
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -107,7 +107,7 @@ impl MappingBase {
         self.0.file_description_kind()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self.find_by_key(py, key)? {
             Some(place) => place.into_python(py),
             None => {

@@ -64,7 +64,18 @@ impl ItemRef {
 
     /// The whole tag of the item.
     pub(crate) fn tag(&self) -> Option<String> {
-        self.item.metadata().tag.map(str::to_owned)
+        self.node_tag().map(str::to_owned)
+    }
+
+    /// Returns `true` for a mapping whose tag is not that of an integer, which is stored as an array of words.
+    pub(crate) fn is_plain_mapping(&self) -> bool {
+        let may_be_integer = |tag: &str| tag.contains("integer");
+        self.item.kind() == ItemKind::Mapping && !self.node_tag().is_some_and(may_be_integer)
+    }
+
+    /// The whole tag of the item in a tree; only trees have tags.
+    fn node_tag(&self) -> Option<&str> {
+        self.item.as_asdf()?.1.tag()
     }
 
     /// Returns the Python object for the item: an array, a scalar's value, a mapping or a sequence.
@@ -72,6 +83,7 @@ impl ItemRef {
         match self.item.kind() {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
             ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
+            ItemKind::Mapping if self.is_plain_mapping() => self.into_mapping(py),
             ItemKind::Mapping => match py.detach(|| integer_digits(&self.item)).or_raise(UsageErrorKind::Key)? {
                 Some(digits) => scalar::digits_to_python_int(py, &digits),
                 None => self.into_mapping(py),
@@ -95,7 +107,7 @@ impl ItemRef {
 
     /// A mapping, or a table of astropy.
     pub(crate) fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let name = self.item.metadata().tag.and_then(|tag| tag.rsplit('/').next());
+        let name = self.node_tag().and_then(|tag| tag.rsplit('/').next());
         let is_table = name.is_some_and(|name| name.starts_with("table-"));
         if is_table && matches!(self.item.get("columns"), Ok(Some(columns)) if columns.kind() == ItemKind::List) {
             return Ok(Bound::new(py, PyClassInitializer::from(MappingBase(self)).add_subclass(TableMapping))?.into_any());

@@ -49,11 +49,14 @@ pub(crate) fn normalize_allowed_prefixes(allow: &[String]) -> PyResult<Vec<Strin
     Ok(folders.chain(read.addresses().iter().cloned()).collect())
 }
 
-/// Returns the options for opening files: the environment, then those of the caller.
-pub(crate) fn open_options(allow: &[String], storage: Option<&Bound<'_, PyDict>>) -> PyResult<OpenOptions> {
+/// Returns the options for opening files: the environment, then those of the caller. Options for servers are read if `has_remote`, or
+/// if references may lead to URLs.
+pub(crate) fn open_options(allow: &[String], storage: Option<&Bound<'_, PyDict>>, has_remote: bool) -> PyResult<OpenOptions> {
     let limits = Limits::from_env().map_err(usage_error)?;
-    let opening = OpenOptions::new().limits(limits).allow(ReferencePermissions::read(allow).map_err(usage_error)?);
-    Ok(opening.remote(build_server_options(allow, storage)?))
+    let permissions = ReferencePermissions::read(allow).map_err(usage_error)?;
+    let has_remote = has_remote || !permissions.addresses().is_empty();
+    let opening = OpenOptions::new().limits(limits).allow(permissions);
+    Ok(if has_remote { opening.remote(build_server_options(allow, storage)?) } else { opening })
 }
 
 /// Returns the options for servers and object stores: the environment, then those of the caller.

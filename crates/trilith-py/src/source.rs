@@ -31,6 +31,11 @@ impl SourceKind {
         }
     }
 
+    /// Returns `true` unless the bytes come from a server.
+    pub(crate) fn is_local(&self) -> bool {
+        !matches!(self, Self::Url(_))
+    }
+
     /// The path, if the file was named by one.
     pub(crate) fn path(&self) -> Option<&Path> {
         if let Self::Path(path) = self { Some(path) } else { None }

@@ -49,7 +49,7 @@ pub(crate) fn _table(
     let layout = layout::parse_arg(layout)?;
     let servers = crate::remote::build_server_options(&allow, storage_options)?;
     let gather = FileFinder::new().include_hidden(hidden).all_files(layout.is_some()).remote(servers);
-    let opening = crate::remote::open_options(&allow, storage_options)?
+    let opening = crate::remote::open_options(&allow, storage_options, true)?
         .byteorder(crate::source::parse_byteorder(byteorder)?)
         .layout(layout);
     let stop = Arc::new(AtomicBool::new(false));
