@@ -32,7 +32,9 @@ pub(crate) fn run_benchmarks(arguments: &[String]) -> Result<(), String> {
     }
     // The package takes minutes to build; what another group needs, it does not.
     let wheel = |word: &String| {
-        ["cluster", "fits-", "python", "remote", "update", "values", "zarr"].iter().any(|group| word.starts_with(group))
+        ["cluster", "fits-", "opening", "python", "remote", "update", "values", "zarr"]
+            .iter()
+            .any(|group| word.starts_with(group))
     };
     if arguments.iter().all(|word| word.starts_with('-')) || arguments.iter().any(wheel) {
         wheel_into(&python)?;

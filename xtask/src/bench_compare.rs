@@ -181,6 +181,8 @@ struct WorkFiles {
     nodes: PathBuf,
     /// A FITS file of many HDUs.
     hdus: PathBuf,
+    /// A folder of FITS files whose headers have many cards.
+    headers: PathBuf,
     /// An HDF5 file of many attributes, and one of many datasets; None without a Python that has h5py.
     attributes: Option<PathBuf>,
     datasets: Option<PathBuf>,
@@ -208,6 +210,7 @@ impl WorkFiles {
             many: folder.join(format!("many-{count}.asdf")),
             nodes: folder.join(format!("nodes-{nodes}.asdf")),
             hdus: folder.join(format!("hdus-{hdus}.fits")),
+            headers: folder.join(format!("headers-{}", count / 10)),
             attributes: write_hdf5(folder.join(format!("attributes-{attributes}.h5")), ATTRIBUTES_SCRIPT, attributes)?,
             datasets: write_hdf5(folder.join(format!("datasets-{count}.h5")), DATASETS_SCRIPT, count)?,
             other_formats: repository_root().join("tests/compatibility/51ec5374"),
@@ -220,6 +223,10 @@ impl WorkFiles {
         write_missing_file(&files.many, |out| write_many_blocks(out, count))?;
         write_missing_file(&files.nodes, |out| write_tree_file(out, nodes))?;
         write_missing_file(&files.hdus, |out| write_hdus(out, hdus))?;
+        fs::ensure_dir_exists(&files.headers)?;
+        for n in 0..count / 10 {
+            write_missing_file(&files.headers.join(format!("f{n:05}.fits")), |out| write_header(out, n))?;
+        }
         Ok(files)
     }
 
@@ -243,7 +250,12 @@ impl WorkFiles {
         };
         let attributes = hdf5(&self.attributes, "many attributes", "/x");
         let datasets = hdf5(&self.datasets, "many datasets", "/d1");
+        let headers = self.headers.display();
         let mut rows = vec![
+            row("starting", Metric::Instructions, words(&["--version"])),
+            row("info of many arrays", Metric::Instructions, words(&["info", &many.to_string()])),
+            row("search of many headers", Metric::Instructions, words(&["search", "--key", "EXPTIME", &headers.to_string()])),
+            opening("opening ASDF", "arrays.asdf-1.6.asdf"),
             row("opening", Metric::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
             opening("opening HDF5", "run.h5"),
             opening("opening FITS", "image.fits"),
@@ -342,6 +354,18 @@ fn write_hdus(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
         out.write_all(&[0; 2880])?;
     }
     Ok(())
+}
+
+/// A FITS file without data, whose header has as many cards as those of instruments.
+fn write_header(out: &mut dyn Write, number: u64) -> std::io::Result<()> {
+    let first = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    0"];
+    let mut cards: Vec<String> = first.map(str::to_owned).to_vec();
+    cards.push(format!("EXPTIME = {number:>20} / exposure time"));
+    cards.extend((0..75).map(|n| format!("KEY{n:<5}= {:>20} / some comment", f64::from(n) * 1.5)));
+    cards.push("END".to_owned());
+    let header: String = cards.iter().map(|card| format!("{card:<80}")).collect();
+    let len = header.len().next_multiple_of(2880);
+    write!(out, "{header:<len$}")
 }
 
 const ATTRIBUTES_SCRIPT: &str = "x = f.create_dataset('x', data=[1], track_order=True)\nfor k in range(n): x.attrs[f'a{k}'] = k";
