@@ -49,6 +49,23 @@ enum ArrayPlacement {
     Block,
 }
 
+/// Handling of a collection that contains itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CyclePolicy {
+    /// It gets an anchor, and an alias where it occurs in itself.
+    Aliased,
+    /// It is an error.
+    Refused,
+}
+
+/// A collection that is being gone through.
+struct OpenCollection {
+    /// Identity of the object.
+    id: usize,
+    /// Name of its anchor, once it has occurred in itself.
+    anchor: Option<String>,
+}
+
 /// An array among the values.
 enum CollectedArray<'py> {
     /// A source of elements, piece by piece, when they are written; and whether rows can be appended later.
@@ -82,7 +99,10 @@ pub(crate) struct ValueCollector<'py> {
     seen: HashMap<usize, usize>,
     references: Vec<Bound<'py, PyAny>>,
     /// The collections that are being gone through.
-    open_collections: Vec<usize>,
+    open_collections: Vec<OpenCollection>,
+    cycles: CyclePolicy,
+    /// Number of the anchors.
+    anchors: usize,
     /// The exception that Python raised for the pieces of an array.
     pending_exception: PendingException,
 }
@@ -100,8 +120,16 @@ impl<'py> ValueCollector<'py> {
             seen: HashMap::new(),
             references: Vec::new(),
             open_collections: Vec::new(),
+            cycles: CyclePolicy::Refused,
+            anchors: 0,
             pending_exception: PendingException::default(),
         }
+    }
+
+    /// Returns the collector with a handling of collections that contain themselves.
+    pub(crate) fn with_cycles(mut self, cycles: CyclePolicy) -> Self {
+        self.cycles = cycles;
+        self
     }
 
     /// Raises what Python raised while pieces were asked for, rather than what the library made of it.
@@ -124,6 +152,9 @@ impl<'py> ValueCollector<'py> {
         let py = given.py();
         if given.is_none() {
             return Ok(Value::null());
+        }
+        if let Some(alias) = self.alias_of_open(given)? {
+            return Ok(alias);
         }
         if let Ok(value) = given.cast::<PyBool>() {
             return Ok(value.is_true().into());
@@ -211,19 +242,33 @@ impl<'py> ValueCollector<'py> {
         }
     }
 
-    /// Goes into a collection, which must not contain itself.
-    fn enter_collection(&mut self, given: &Bound<'py, PyAny>, go: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
+    /// Returns the alias of a collection that is being gone through; `None` for any other object.
+    fn alias_of_open(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
         let id = given.as_ptr() as usize;
-        if self.open_collections.contains(&id) {
-            return Err(PyValueError::new_err("a tree that contains itself cannot be written"));
+        let Some(open) = self.open_collections.iter_mut().find(|open| open.id == id) else { return Ok(None) };
+        if self.cycles == CyclePolicy::Refused {
+            return Err(PyValueError::new_err("a tree that contains itself is written by write() and dumps() as ASDF only"));
         }
+        if open.anchor.is_none() {
+            self.anchors += 1;
+            open.anchor = Some(format!("id{:03}", self.anchors));
+        }
+        Ok(open.anchor.as_deref().map(Value::alias))
+    }
+
+    /// Goes into a collection. One that contains itself gets an anchor. The top of a tree gets none, as the asdf package writes it: a
+    /// tree below it that is the same object is written once more.
+    fn enter_collection(&mut self, given: &Bound<'py, PyAny>, go: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
         if self.open_collections.len() >= MAX_DEPTH {
             return Err(PyValueError::new_err(format!("the tree nests more than {MAX_DEPTH} deep")));
         }
-        self.open_collections.push(id);
+        let id = if self.open_collections.is_empty() { 0 } else { given.as_ptr() as usize };
+        self.open_collections.push(OpenCollection { id, anchor: None });
         let value = go(self);
-        self.open_collections.pop();
-        value
+        match self.open_collections.pop().and_then(|open| open.anchor) {
+            Some(name) => value.map(|value| value.anchored(name)),
+            None => value,
+        }
     }
 
     fn collect_mapping(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<Value> {

@@ -17,7 +17,7 @@ use crate::detached::detach_interruptible;
 use crate::dudley_items::{self, array_options};
 use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::file::File;
-use crate::to_value::{DetachedArrays, ValueCollector};
+use crate::to_value::{CyclePolicy, DetachedArrays, ValueCollector};
 
 /// Writes a file.
 ///
@@ -79,7 +79,8 @@ pub(crate) fn write<'py>(
         return Err(PyValueError::new_err("a Dudley file takes no codec, level or inline"));
     }
     let options = array_options(codec, level)?;
-    let mut collector = ValueCollector::new(form, extract_inline_threshold(inline)?);
+    let cycles = if dialect.is_some() { CyclePolicy::Refused } else { CyclePolicy::Aliased };
+    let mut collector = ValueCollector::new(form, extract_inline_threshold(inline)?).with_cycles(cycles);
     let mut value = match tree.cast::<File>() {
         Ok(file) => collector.collect_value(&file.getattr("tree")?)?,
         Err(_) => collector.collect_value(tree)?,
