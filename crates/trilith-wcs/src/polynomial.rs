@@ -143,23 +143,18 @@ impl Polynomial {
     /// Horner's scheme in both variables, coefficient by coefficient over all points.
     fn evaluate_power_basis(&self, x: &[f64], y: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
         let [(a, b), (c, d)] = [self.maps.first(), self.maps.get(1)].map(|map| map.copied().unwrap_or((1.0, 0.0)));
-        let (is_x, is_y) = ((a, b) == (1.0, 0.0), (c, d) == (1.0, 0.0));
-        out.fill(0.0);
+        let is_x = (a, b) == (1.0, 0.0);
         scratch.clear();
         scratch.resize(out.len(), 0.0);
-        for row in self.rows.iter().rev() {
+        let mut rows = self.rows.iter().rev().skip_while(|row| row.is_empty());
+        // A constant needs no variable, which may be NaN.
+        horner(rows.next().map_or(&[][..], Vec::as_slice), y, (c, d), out);
+        for row in rows {
             if row.is_empty() {
                 out.iter_mut().zip(x).for_each(|(sum, x)| *sum *= if is_x { *x } else { x * a + b });
                 continue;
             }
-            if is_y {
-                scratch.fill(0.0);
-                for term in row.iter().rev() {
-                    scratch.iter_mut().zip(y).for_each(|(sum, y)| *sum = *sum * y + term);
-                }
-            } else {
-                horner(row, y, (c, d), scratch);
-            }
+            horner(row, y, (c, d), scratch);
             if is_x {
                 out.iter_mut().zip(x).zip(&*scratch).for_each(|((sum, x), row)| *sum = *sum * x + row);
             } else {
@@ -190,8 +185,13 @@ impl Polynomial {
 }
 
 fn horner(terms: &[f64], x: &[f64], (factor, offset): (f64, f64), out: &mut [f64]) {
-    out.fill(0.0);
-    for term in terms.iter().rev() {
-        out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * (x * factor + offset) + term);
+    let Some((highest, lower)) = terms.split_last() else { return out.fill(0.0) };
+    out.fill(*highest);
+    for term in lower.iter().rev() {
+        if (factor, offset) == (1.0, 0.0) {
+            out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * x + term);
+        } else {
+            out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * (x * factor + offset) + term);
+        }
     }
 }

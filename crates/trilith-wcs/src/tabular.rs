@@ -29,6 +29,8 @@ pub struct Tabular1D {
     values: Vec<f64>,
     interpolation: Interpolation,
     out_of_bounds: OutOfBounds,
+    /// Room beyond the first and the last point that counts as rounding.
+    rounding_room: f64,
 }
 
 impl Tabular1D {
@@ -50,10 +52,11 @@ impl Tabular1D {
         if sort_ascending(&mut axis, limits)? {
             values.reverse();
         }
-        Ok(Self { axis, values, interpolation: method, out_of_bounds: outside })
+        Ok(Self { axis, values, interpolation: method, out_of_bounds: outside, rounding_room: 0.0 })
     }
 
     pub(crate) fn value_at(&self, x: f64) -> f64 {
+        let x = self.clamp_to_ends(x);
         let Some((at, share)) = locate(&self.axis, x, self.out_of_bounds) else {
             return out_of_bounds_value(x, self.out_of_bounds);
         };
@@ -64,13 +67,25 @@ impl Tabular1D {
         }
     }
 
-    /// The table with values and points exchanged, if the values rise or fall strictly.
+    /// Moves a value that is beyond the ends by rounding alone to the end.
+    fn clamp_to_ends(&self, x: f64) -> f64 {
+        match (self.axis.first(), self.axis.last()) {
+            (Some(first), _) if x < *first && x >= first - self.rounding_room => *first,
+            (_, Some(last)) if x > *last && x <= last + self.rounding_room => *last,
+            _ => x,
+        }
+    }
+
+    /// The table with values and points exchanged, if the values rise or fall strictly. A value at an end of the table may have been
+    /// rounded on its way.
     pub(crate) fn inverse(&self) -> Option<Self> {
         let (mut axis, mut values) = (self.values.clone(), self.axis.clone());
         if sort_ascending(&mut axis, &WcsLimits { table: usize::MAX, ..WcsLimits::default() }).ok()? {
             values.reverse();
         }
-        Some(Self { axis, values, interpolation: self.interpolation, out_of_bounds: self.out_of_bounds })
+        let largest = axis.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let rounding_room = 64.0 * f64::EPSILON * largest;
+        Some(Self { axis, values, interpolation: self.interpolation, out_of_bounds: self.out_of_bounds, rounding_room })
     }
 }
 
