@@ -169,6 +169,8 @@ impl Wcs {
         dict.set_item("name", wcs.name())?;
         dict.set_item("frames", wcs.frames().iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>())?;
         dict.set_item("pixel_names", (0..wcs.pixel_axes()).map(pixel_name).collect::<Vec<_>>())?;
+        let times = axes.iter().map(|axis| axis.time.clone().map(|time| (time.value, time.format, time.scale, time.location)));
+        dict.set_item("times", times.collect::<Vec<_>>())?;
         dict.set_item("world", axes.into_iter().map(|axis| (axis.name, axis.unit, axis.physical_type)).collect::<Vec<_>>())?;
         dict.set_item("shape", wcs.pixel_shape())?;
         dict.set_item("bounds", wcs.bounding_box().map(|bounds| bounds.intervals()))?;

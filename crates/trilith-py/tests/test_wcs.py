@@ -1,5 +1,6 @@
 """`trilith.WCS`: coordinates of arrays with the names of APE 14, without astropy and for it."""
 
+import io
 import subprocess
 import sys
 import warnings
@@ -251,6 +252,95 @@ def test_positions_are_icrs_or_sky_coordinates(tmp_path):
     assert [name[-8:] for name in trilith.covering(tmp_path, place.galactic.l.deg, place.galactic.b.deg, sky_frame="native")] == ["gal.asdf"]
     with pytest.raises(ValueError, match="frame"):
         trilith.covering(tmp_path, 1.0, 2.0, sky_frame="moon")
+
+
+def of_header(**cards):
+    return trilith.wcs(trilith.open(trilith.dumps({"header": cards, "flux": numpy.ones(5)})), "flux")
+
+
+LINE = {"CUNIT1": "s", "CRPIX1": 1.0, "CRVAL1": 100.0, "CDELT1": 2.0}
+STARTS = [
+    {"MJDREFI": 51544.0, "MJDREFF": 0.00074287037037037, "TIMESYS": "TT"},
+    {"MJDREF": 55555.25},
+    {"DATEREF": "2005-06-07T01:02:03", "TIMESYS": "UTC"},
+    {},
+    {"TREFPOS": "GEOCENTER", "MJDREF": 5e4},
+    {"TREFPOS": "TOPOCENTER", "MJDREF": 5e4, "OBSGEO-X": -5464008.0, "OBSGEO-Y": -2493679.0, "OBSGEO-Z": 2150656.0},
+]
+
+
+@pytest.mark.parametrize("kind", ["TIME", "UTC", "TAI", "TDB", "GPS", "UT1", "TCB", "GMT", "TDT"])
+@pytest.mark.parametrize("start", STARTS, ids=lambda start: next(iter(start), "none"))
+def test_time_axes_are_moments(kind, start):
+    """FITS standard 4.0, section 9, as `astropy.wcs` reads it. Tier: rest."""
+    pytest.importorskip("astropy.wcs")
+    from astropy.wcs import WCS
+
+    if kind == "GPS" and "DATEREF" in start:
+        pytest.skip("GPS from a date is a Quantity")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = WCS({"CTYPE1": kind, "NAXIS": 1, **LINE, **start}).pixel_to_world([3.0, 4.0])
+        wcs = of_header(CTYPE1=kind, **LINE, **start)
+        found = wcs.pixel_to_world([3.0, 4.0])
+        assert found.scale == wanted.scale
+        assert (found.location is None) == (wanted.location is None)
+        numpy.testing.assert_allclose((found - wanted).sec, 0.0, atol=1e-6)
+        numpy.testing.assert_allclose(wcs.world_to_pixel(wanted), [3.0, 4.0], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_time_axes_of_gwcs_are_moments():
+    """As `TemporalFrame` of gwcs. Tier: rest."""
+    asdf, gwcs = pytest.importorskip("asdf"), pytest.importorskip("gwcs")
+    from astropy import units as u
+    from astropy.modeling import models
+    from astropy.time import Time
+    from gwcs import coordinate_frames as frames
+
+    pixels = frames.CoordinateFrame(2, ["PIXEL"] * 2, (0, 1), unit=[u.pix] * 2, name="pixels")
+    starts = [Time("2011-01-01T00:00:00"), Time(55000.25, format="mjd", scale="tai"), Time("J2000"), Time(1234.5, format="unix")]
+    for start in [*starts, Time([], format="mjd")]:
+        for unit in (u.s, u.day):
+            world = frames.CompositeFrame([frames.TemporalFrame(start, unit=unit), frames.SpectralFrame(unit=u.m, axes_order=(1,))])
+            peer = gwcs.WCS([(pixels, models.Scale(10.0) & models.Scale(2.0)), (world, None)])
+            content = io.BytesIO()
+            asdf.AsdfFile({"wcs": peer}).write_to(content)
+            wcs = trilith.wcs(trilith.open(content.getvalue()), "wcs")
+            wanted, found = peer.pixel_to_world(2.0, 1.0), wcs.pixel_to_world(2.0, 1.0)
+            assert found[0].scale == wanted[0].scale and abs((found[0] - wanted[0]).sec) < 1e-6
+            numpy.testing.assert_allclose(wcs.world_to_pixel(*wanted), (2.0, 1.0), rtol=1e-9)
+
+
+def test_quantities_are_converted_to_the_units_of_axes():
+    """Astropy's interface takes numbers in the units of the axes; a unit that is given must not be dropped."""
+    u = pytest.importorskip("astropy.units")
+    wcs = wave()
+    assert wcs.pixel_to_world_values(2.0 * u.pix) == wcs.pixel_to_world_values(u.Quantity(2.0)) == 3.0
+    numpy.testing.assert_allclose(wcs.world_to_pixel_values(3000.0 * u.nm), 2.0)
+    with pytest.raises(ValueError):
+        wcs.pixel_to_world_values(2.0 * u.Jy)
+    with pytest.raises(ValueError):
+        wcs.world_to_pixel_values(3.0 * u.s)
+
+
+def test_physical_types_are_those_of_astropy():
+    """Tier: rest."""
+    pytest.importorskip("astropy.wcs")
+    from astropy.wcs import WCS
+    from astropy.wcs.wcsapi.fitswcs import CTYPE_TO_UCD1
+
+    others = {"HPLN": "HPLT", "HGLN": "HGLT", "CRLN": "CRLT", "RA": "DEC", "GLON": "GLAT", "ELON": "ELAT", "TLON": "TLAT"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind in set(CTYPE_TO_UCD1) - set(others.values()):
+            cards = {"CTYPE1": kind, "CRPIX1": 1.0, "CRVAL1": 1.0, "CDELT1": 1.0, "CNAME1": "first"}
+            if kind in others:
+                cards |= {"CRPIX2": 1.0, "CRVAL2": 1.0, "CDELT2": 1.0}
+                cards["CTYPE1"], cards["CTYPE2"] = (f"{name}{'-' * (5 - len(name))}TAN" for name in (kind, others[kind]))
+            wanted, found = WCS(cards), of_header(**cards)
+            assert list(found.world_axis_physical_types) == list(wanted.world_axis_physical_types), kind
+            assert found.world_axis_names[0] == "first"
 
 
 def test_alternate_descriptions_have_letters():

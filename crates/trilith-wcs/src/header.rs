@@ -2,10 +2,12 @@
 
 mod keywords;
 mod tables;
+mod time;
 
 pub use keywords::HeaderKeywords;
 use tables::is_tabular;
 pub use tables::{ArrayReference, ReferencedArray};
+use time::is_time;
 
 use crate::projection::wrap_180;
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
@@ -408,7 +410,7 @@ impl<'k> HeaderParser<'k> {
         }
         // TAN has no parameters of its latitude: wcslib ignores those that SCAMP writes for a polynomial of degree 1, and takes those
         // of the longitude for a reference point.
-        let is_neutral = |(number, value): &(usize, f64)| *value == if *number == 1 { 1.0 } else { 0.0 };
+        let is_neutral = |(number, value): &(usize, f64)| *value == 0.0 || (*number == 1 && *value == 1.0);
         let mut of_latitude = self.keywords.pv_parameters(latitude).peekable();
         if of_latitude.peek().is_some()
             && let Some((number, _)) = self.keywords.pv_parameters(longitude).find(|(number, _)| *number < 3)
@@ -522,26 +524,20 @@ impl<'k> HeaderParser<'k> {
 
     fn describe_axis(&self, axis: usize, is_sky: bool) -> FrameAxis {
         let kind = self.kinds[axis].as_str();
-        let name = if is_sky { kind.split('-').next().unwrap_or("") } else { kind };
-        let unit = if is_sky && !is_tabular(kind) { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
-        let physical = match name.split('-').next().unwrap_or("") {
-            "RA" => "pos.eq.ra",
-            "DEC" => "pos.eq.dec",
-            "GLON" => "pos.galactic.lon",
-            "GLAT" => "pos.galactic.lat",
-            "ELON" => "pos.ecliptic.lon",
-            "ELAT" => "pos.ecliptic.lat",
-            "WAVE" => "em.wl",
-            "AWAV" => "em.wl",
-            "FREQ" => "em.freq",
-            "ENER" => "em.energy",
-            "VELO" | "VOPT" | "VRAD" => "spect.dopplerVeloc",
-            "STOKES" => "phys.polarization.stokes",
-            "TIME" | "UTC" => "time",
-            _ => "",
+        let kind_name = kind.split('-').next().unwrap_or("");
+        let name = match self.keywords.text_value(&format!("CNAME{}", axis + 1)) {
+            "" if is_sky => kind_name,
+            "" => kind,
+            name => name,
         };
+        let unit = if is_sky && !is_tabular(kind) { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
+        let physical = physical_type(kind_name);
         let name = if name.is_empty() { format!("axis {}", axis + 1) } else { name.to_owned() };
-        FrameAxis::new(name, unit, physical)
+        let mut described = FrameAxis::new(name, unit, physical);
+        if physical == "time" {
+            described.time = self.keywords.time_reference(kind);
+        }
+        described
     }
 }
 
@@ -554,6 +550,45 @@ enum Distortion {
     SipAlone,
     /// TPV in place of SIP, if that is there too.
     Tpv,
+}
+
+/// Physical type of an axis by the start of its `CTYPE`, as astropy names it; empty if there is none.
+fn physical_type(kind: &str) -> &'static str {
+    match kind {
+        "RA" => "pos.eq.ra",
+        "DEC" => "pos.eq.dec",
+        "GLON" => "pos.galactic.lon",
+        "GLAT" => "pos.galactic.lat",
+        "ELON" => "pos.ecliptic.lon",
+        "ELAT" => "pos.ecliptic.lat",
+        "TLON" => "pos.bodyrc.lon",
+        "TLAT" => "pos.bodyrc.lat",
+        "HPLN" => "custom:pos.helioprojective.lon",
+        "HPLT" => "custom:pos.helioprojective.lat",
+        "HPRZ" => "custom:pos.helioprojective.z",
+        "HGLN" => "custom:pos.heliographic.stonyhurst.lon",
+        "HGLT" => "custom:pos.heliographic.stonyhurst.lat",
+        "CRLN" => "custom:pos.heliographic.carrington.lon",
+        "CRLT" => "custom:pos.heliographic.carrington.lat",
+        "SOLX" => "custom:pos.heliocentric.x",
+        "SOLY" => "custom:pos.heliocentric.y",
+        "SOLZ" => "custom:pos.heliocentric.z",
+        "FREQ" => "em.freq",
+        "ENER" => "em.energy",
+        "WAVN" => "em.wavenumber",
+        "WAVE" => "em.wl",
+        "AWAV" => "em.wl;obs.atmos",
+        "VRAD" => "spect.dopplerVeloc.radio",
+        "VOPT" => "spect.dopplerVeloc.opt",
+        "VELO" => "spect.dopplerVeloc",
+        "ZOPT" => "src.redshift",
+        "BETA" => "custom:spect.doplerVeloc.beta",
+        "STOKES" => "phys.polarization.stokes",
+        "DIST" => "pos.distance",
+        "DSUN" => "custom:pos.distance.sunToObserver",
+        name if is_time(name) => "time",
+        _ => "",
+    }
 }
 
 /// A `CTYPE` in the words of the standard: those of the AIPS convention for spectra are translated, as wcslib does with `VELREF`.

@@ -55,4 +55,4 @@ pub use sky_frame::SkyFrame;
 pub use tabular::{Interpolation, OutOfBounds, Tabular1D, Tabular2D};
 pub use to_fits::{Card, CardValue, FitOptions, FitsHeader};
 pub use transform::{ArithmeticOperation, SelectorKey, Transform};
-pub use wcs::{Frame, FrameAxis, InverseMethod, PipelineStep, Wcs, WcsOptions};
+pub use wcs::{Frame, FrameAxis, InverseMethod, PipelineStep, TimeReference, Wcs, WcsOptions};

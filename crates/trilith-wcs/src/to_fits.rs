@@ -532,11 +532,14 @@ fn poles_and_reference(projection: &Projection, turn: &RotationMatrix) -> Result
 
 /// Names of longitude and latitude in `CTYPE`, and the value of `RADESYS`.
 fn axis_names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str, String)> {
-    const CTYPE_PAIRS: [(&str, &str, &str); 5] = [
+    const CTYPE_PAIRS: [(&str, &str, &str); 8] = [
         ("RA", "DEC", "pos.eq"),
         ("GLON", "GLAT", "pos.galactic"),
         ("ELON", "ELAT", "pos.ecliptic"),
         ("HPLN", "HPLT", "custom:pos.helioprojective"),
+        ("HGLN", "HGLT", "custom:pos.heliographic.stonyhurst"),
+        ("CRLN", "CRLT", "custom:pos.heliographic.carrington"),
+        ("TLON", "TLAT", "pos.bodyrc"),
         ("SLON", "SLAT", "pos.supergalactic"),
     ];
     let reference = wcs.frames().last().map_or("", |frame| frame.reference_frame.as_str());

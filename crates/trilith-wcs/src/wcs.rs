@@ -3,8 +3,29 @@
 use crate::transform::SplitInverse;
 use crate::{BoundingBox, Error, Result, Transform, WcsLimits};
 
+/// The moment that a time axis counts from, in the words of astropy's `Time`.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct TimeReference {
+    /// The moment, for example `2011-01-01T00:00:00` or `51544.5`; empty if the values of the axis are moments themselves.
+    pub value: String,
+    /// Format of the moment, for example `mjd`; empty if the moment shows it.
+    pub format: String,
+    /// Time scale, for example `tai`; empty for that which is usual for the format.
+    pub scale: String,
+    /// Place of the clock in geocentric coordinates, in meters.
+    pub location: Option<[f64; 3]>,
+}
+
+impl TimeReference {
+    /// Returns a moment without a place.
+    pub fn new(value: impl Into<String>, format: impl Into<String>, scale: impl Into<String>) -> Self {
+        Self { value: value.into(), format: format.into(), scale: scale.into(), location: None }
+    }
+}
+
 /// An axis of a frame.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct FrameAxis {
     /// Name, as `lon` or `RA`; empty if the frame has none.
@@ -13,12 +34,14 @@ pub struct FrameAxis {
     pub unit: String,
     /// Physical type in the words of the virtual observatory, as `pos.eq.ra`; empty if the frame has none.
     pub physical_type: String,
+    /// The moment that the axis counts from, if it is one of time.
+    pub time: Option<TimeReference>,
 }
 
 impl FrameAxis {
     /// Returns an axis.
     pub fn new(name: impl Into<String>, unit: impl Into<String>, physical: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: unit.into(), physical_type: physical.into() }
+        Self { name: name.into(), unit: unit.into(), physical_type: physical.into(), time: None }
     }
 }
 

@@ -237,6 +237,27 @@ fn format_coordinate(value: f64) -> String {
     if value.is_finite() { format!("{value:.12}") } else { "nan".to_owned() }
 }
 
+/// Describes a world axis; one of time has the moment that it counts from.
+fn axis_as_json(axis: &wcs::FrameAxis) -> Value {
+    let mut found = json!({"name": axis.name, "unit": axis.unit, "type": axis.physical_type});
+    if let Some(time) = &axis.time {
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        found["time"] = json!({
+            "value": given(&time.value),
+            "format": given(&time.format),
+            "scale": given(&time.scale),
+            "location": time.location,
+        });
+    }
+    found
+}
+
+/// The moment that a time axis counts from, with its format and scale.
+fn describe_time(time: &wcs::TimeReference) -> String {
+    let words: Vec<&str> = [&time.format, &time.value, &time.scale].into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    if time.value.is_empty() { words.join(" ") } else { format!("from {}", words.join(" ")) }
+}
+
 /// Prints what the coordinates are.
 fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, session: &Session<'_>, out: &mut Output) -> Result<()> {
     let wcs = &found.wcs;
@@ -261,7 +282,7 @@ fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, sess
     let target = to_frame.sky_frame().map(|frame| frame.to_string());
     let (reference, equinox) = target.as_deref().map_or((reference, equinox), |name| (name, None));
     if session.args.json {
-        let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical_type})).collect();
+        let axes: Vec<Value> = axes.iter().map(axis_as_json).collect();
         let bounds = bounds.map(|bounds| bounds.iter().map(|pair| pair.map(|(low, high)| [low, high])).collect::<Vec<_>>());
         return out.write_json(&json!({
             "file": file,
@@ -282,7 +303,8 @@ fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, sess
     out.write_line(&format!("frames        {}", frames.join(" -> ")))?;
     for axis in &axes {
         let words: Vec<&str> = [&axis.name, &axis.unit, &axis.physical_type].into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-        out.write_line(&format!("axis          {}", words.join(", ")))?;
+        let time = axis.time.as_ref().map(describe_time).filter(|text| !text.is_empty());
+        out.write_line(&format!("axis          {}{}", words.join(", "), time.map_or_else(String::new, |text| format!(", {text}"))))?;
     }
     if !reference.is_empty() {
         let equinox = equinox.map_or_else(String::new, |year| format!(", equinox {year}"));

@@ -129,7 +129,7 @@ class WCS:
 
         Parameters
         ----------
-        *pixel_arrays : numbers or arrays
+        *pixel_arrays : numbers, arrays or Quantity
             A coordinate for each pixel axis, x first. Arrays are broadcast.
         with_bounding_box : bool
             Whether pixels outside of the bounding box have no coordinates.
@@ -162,8 +162,9 @@ class WCS:
 
         Parameters
         ----------
-        *world_arrays : numbers or arrays
-            A coordinate for each world axis, in the units of `world_axis_units`. Arrays are broadcast.
+        *world_arrays : numbers, arrays or Quantity
+            A coordinate for each world axis, in the units of `world_axis_units`. Arrays are broadcast. A Quantity is converted to
+            that unit.
         with_bounding_box : bool
             Whether pixels outside of the bounding box are NaN.
         inverse : {"exact", "file"}
@@ -399,7 +400,7 @@ class WCS:
 
     @functools.cached_property
     def _objects(self) -> tuple[list[tuple[str, Any, Any]], dict[str, tuple[Any, ...]]]:
-        from astropy import coordinates, units
+        from astropy import coordinates, time, units
 
         components: list[Any] = [None] * self.world_n_dim
         classes: dict[str, tuple[Any, ...]] = {}
@@ -414,12 +415,18 @@ class WCS:
                 components[axis] = ("celestial", number, functools.partial(_angle, part=part, unit=unit))
         for axis, (name, unit, physical) in enumerate(self._about["world"]):
             if components[axis] is None and physical == "phys.polarization.stokes":
-                key = f"stokes_{axis}"
+                key = _free_key("stokes", classes)
                 classes[key] = (coordinates.StokesCoord, (), {})
                 components[axis] = (key, 0, "value")
+            elif components[axis] is None and self._about["times"][axis] is not None:
+                key = _free_key("temporal", classes)
+                moments = _Moments(*self._about["times"][axis], units.Unit(unit or "s"))
+                classes[key] = (time.Time, (), {}, moments.of_offsets)
+                components[axis] = (key, 0, moments.to_offsets)
             elif components[axis] is None:
-                key = f"{name or 'axis'}_{axis}"
-                kind = coordinates.SpectralCoord if (physical or "").startswith("em") else units.Quantity
+                is_spectral = (physical or "").partition(".")[0] in ("em", "spect")
+                key = _free_key("spectral", classes) if is_spectral else f"{name or 'axis'}_{axis}"
+                kind = coordinates.SpectralCoord if is_spectral else units.Quantity
                 classes[key] = (kind, (), {"unit": units.Unit(unit)})
                 components[axis] = (key, 0, functools.partial(_value, unit=units.Unit(unit)))
         return components, classes
@@ -436,7 +443,7 @@ class WCS:
         return self
 
     def pixel_to_world(self, *pixel_arrays: Any) -> Any:
-        """Returns astropy's objects at pixels: SkyCoord, SpectralCoord, StokesCoord or Quantity. Needs astropy.
+        """Returns astropy's objects at pixels: SkyCoord, SpectralCoord, StokesCoord, Time or Quantity. Needs astropy.
 
         Parameters
         ----------
@@ -543,7 +550,8 @@ class WCS:
         if all(type(value) in (float, int) for value in arrays):
             found = self._native.point(list(arrays), to_pixels, boxed, inverse)
             return found[0] if len(found) == 1 else tuple(found)
-        columns, shape = _columns(arrays)
+        units = self.world_axis_units if to_pixels else ("pix",) * axes
+        columns, shape = _columns(tuple(map(_in_unit, arrays, units)))
         return _shaped(self._native.columns(columns, to_pixels, boxed, inverse), shape)
 
     def __repr__(self) -> str:
@@ -560,6 +568,45 @@ _FRAMES = {
     "FK4-NO-E": ("FK4NoETerms", "B"),
     "GALACTIC": ("Galactic", ""),
 }
+
+
+def _free_key(kind: str, classes: dict[str, Any]) -> str:
+    """A key as gwcs makes it: with a number if there are several of a kind."""
+    count = sum(key.rstrip("0123456789") == kind for key in classes)
+    return f"{kind}{count}" if count else kind
+
+
+class _Moments:
+    """Moments as numbers of a time axis, and back."""
+
+    def __init__(self, start: str, form: str, scale: str, place: tuple[float, float, float] | None, unit: Any) -> None:
+        from astropy import coordinates, time
+
+        location = None if place is None else coordinates.EarthLocation.from_geocentric(*place, unit="m")
+        self._options = {"format": form or None, "scale": scale or None, "location": location}
+        self._unit = unit
+        # Without a start the numbers are moments themselves.
+        self._start = time.Time(start, **self._options) if start else None
+
+    def of_offsets(self, offsets: Any) -> Any:
+        from astropy import time
+
+        if isinstance(offsets, time.Time):
+            return offsets
+        return time.Time(offsets, **self._options) if self._start is None else self._start + time.TimeDelta(offsets * self._unit)
+
+    def to_offsets(self, moments: Any) -> Any:
+        if self._start is None:
+            return moments.to_value(self._options["format"] or moments.format)
+        return (moments - self._start).to_value(self._unit)
+
+
+def _in_unit(values: Any, unit: str) -> Any:
+    """The numbers of a Quantity in the unit of an axis. Numbers without a unit are in that unit already."""
+    if not (hasattr(values, "unit") and hasattr(values, "to_value")):
+        return values
+    is_pixel = unit == "pix" and values.unit == ""
+    return values.value if is_pixel else values.to_value(unit)
 
 
 def _angle(coordinate: Any, part: str, unit: Any) -> Any:

@@ -79,11 +79,14 @@ const TABLE: &[(&str, Use)] = &[
 
 /// Keywords that have alternates, with a letter at the end.
 const ALTERNATES: &[&str] = &[
-    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "PC#_#", "CD#_#", "PV#_#", "PS#_#", "WCSAXES", "LONPOLE", "LATPOLE",
-    "RADESYS", "EQUINOX", "WCSNAME", "CQDIS#", "DQ#",
+    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "CNAME#", "PC#_#", "CD#_#", "PV#_#", "PS#_#", "WCSAXES", "LONPOLE",
+    "LATPOLE", "RADESYS", "EQUINOX", "WCSNAME", "CQDIS#", "DQ#",
 ];
 /// Keywords without alternates that are about all descriptions.
-const COMMON: &[&str] = &["NAXIS", "NAXIS#", "VELREF", "CPDIS#", "DP#", "D2IMDIS#", "D2IM#", "AXISCORR"];
+const COMMON: &[&str] = &[
+    "NAXIS", "NAXIS#", "VELREF", "CPDIS#", "DP#", "D2IMDIS#", "D2IM#", "AXISCORR", "MJDREF", "MJDREFI", "MJDREFF", "JDREF",
+    "JDREFI", "JDREFF", "DATEREF", "TIMESYS", "TREFPOS", "OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z",
+];
 /// Keywords of alternates that are refused.
 const REFUSED_ALTERNATES: &[&str] = &["CPDIS#", "DP#"];
 /// Keywords whose strings are records, `FIELD: number`.
@@ -196,9 +199,13 @@ impl HeaderKeywords {
     /// Returns [`Error::Unsupported`] for a projection, a distortion, a unit or a keyword that this crate does not evaluate, and
     /// [`Error::Invalid`] for keywords that contradict each other.
     pub fn wcs(&self, limits: &WcsLimits) -> Result<Option<Wcs>> {
-        let is_named = |axis: &usize| self.has(&format!("CTYPE{axis}")) || self.has(&format!("CRPIX{axis}"));
-        let Some(named) = (1..=MAX_AXES).rev().find(is_named) else { return Ok(None) };
-        if (1..=MAX_AXES).all(|axis| self.text_value(&format!("CTYPE{axis}")).is_empty()) {
+        let is_axis = |axis: &usize| (1..=MAX_AXES).contains(axis);
+        let axes_of = |pattern| {
+            let texts = of_form(&self.texts, pattern).map(|(.., numbers)| numbers[0]);
+            texts.chain(of_form(&self.numbers, pattern).map(|(.., numbers)| numbers[0])).filter(is_axis).max()
+        };
+        let Some(named) = axes_of("CTYPE#").max(axes_of("CRPIX#")) else { return Ok(None) };
+        if of_form(&self.texts, "CTYPE#").all(|(_, kind, numbers)| kind.is_empty() || !is_axis(&numbers[0])) {
             return Ok(None);
         }
         self.ensure_keywords_supported()?;

@@ -1,9 +1,10 @@
 //! Coordinate frames of a GWCS.
 
-use trilith_wcs::{Frame, FrameAxis};
+use trilith_wcs::{Frame, FrameAxis, TimeReference};
 
-use super::numbers::integers;
-use super::{get, item_tag, name_of, read_list, read_text, read_text_list};
+use super::numbers::{integers, read_numbers};
+use super::units::ScaledUnit;
+use super::{get, item_tag, name_of, read_list, read_text, read_text_list, require_item};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 
@@ -76,6 +77,9 @@ fn append_frame_axes(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
         let physical = if is_known { physical } else { "" };
         if let Some(there) = frame.axes.get_mut(*place) {
             *there = FrameAxis::new(chosen(&names, name), chosen(&units, unit), chosen(&types, physical));
+            if kind == "temporal_frame" {
+                there.time = reference_frame.as_ref().map(read_time).transpose()?.flatten();
+            }
         }
     }
     if kind == "celestial_frame"
@@ -120,6 +124,39 @@ fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
         None => frame.reference_frame = format!("{} of {said}", frame.reference_frame),
     }
     Ok(())
+}
+
+/// The moment of a time: a string, or a mapping with format, scale and location. `None` for several moments.
+fn read_time(item: &Item<'_>) -> Result<Option<TimeReference>> {
+    let is_moment = |item: &Item<'_>| matches!(item.kind(), ItemKind::Scalar | ItemKind::Text);
+    if is_moment(item) {
+        return Ok(Some(TimeReference::new(read_text(item)?.trim(), "", "")));
+    }
+    if item.kind() != ItemKind::Mapping {
+        return Ok(None);
+    }
+    let text = |key: &str| -> Result<String> {
+        get(item, key)?.map(|found| read_text(&found).map(|text| text.into_owned())).transpose().map(Option::unwrap_or_default)
+    };
+    let value = match get(item, "value")? {
+        Some(value) if is_moment(&value) => read_text(&value)?.trim().to_owned(),
+        // An empty array: the axis has no zero point.
+        Some(value) if read_numbers(&value, 1).is_ok_and(|numbers| numbers.values.is_empty()) => String::new(),
+        _ => return Ok(None),
+    };
+    let mut time = TimeReference::new(value, text("format")?, text("scale")?);
+    if let Some(place) = get(item, "location")? {
+        let metre = ScaledUnit::parse("m")?;
+        let common = get(&place, "unit")?.map(|unit| ScaledUnit::parse(&read_text(&unit)?)).transpose()?;
+        let mut at = [0.0; 3];
+        for (part, key) in at.iter_mut().zip(["x", "y", "z"]) {
+            let length = read_numbers(&require_item(&place, key)?, 1)?;
+            let unit = length.unit.as_ref().or(common.as_ref()).unwrap_or(&metre);
+            *part = length.only_value()? * unit.factor_to(&metre)?;
+        }
+        time.location = Some(at);
+    }
+    Ok(Some(time))
 }
 
 /// The name of a reference frame, by its tag.

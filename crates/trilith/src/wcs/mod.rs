@@ -34,7 +34,9 @@ pub(crate) use locate::wcs_at;
 pub use points::{PointColumn, PointTable};
 pub use position_frame::{PositionFrame, WcsKey};
 pub use sky_position::{BoxLength, BoxSize, PixelBox, latitude, longitude, position};
-pub use trilith_wcs::{Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, SkyFrame, Wcs, WcsOptions};
+pub use trilith_wcs::{
+    Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, SkyFrame, TimeReference, Wcs, WcsOptions,
+};
 
 use std::borrow::Cow;
 
