@@ -153,7 +153,7 @@ impl<'py> ValueCollector<'py> {
         if given.is_none() {
             return Ok(Value::null());
         }
-        if let Some(alias) = self.alias_of_open(given)? {
+        if let Some(alias) = self.find_open_alias(given)? {
             return Ok(alias);
         }
         if let Ok(value) = given.cast::<PyBool>() {
@@ -243,7 +243,7 @@ impl<'py> ValueCollector<'py> {
     }
 
     /// Returns the alias of a collection that is being gone through; `None` for any other object.
-    fn alias_of_open(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+    fn find_open_alias(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
         let id = given.as_ptr() as usize;
         let Some(open) = self.open_collections.iter_mut().find(|open| open.id == id) else { return Ok(None) };
         if self.cycles == CyclePolicy::Refused {

@@ -274,7 +274,7 @@ def compare(wcs, pixels, is_plain):
     try:
         own = trilith.open(written.getvalue())["data"].wcs
     except trilith.FormatError as error:
-        # Where the peer finds no position, the parameters are refused.
+        # The peer finds no position with such parameters.
         assert "parameters without a projection" in str(error) and not np.isfinite(wanted).any()
         return "without a projection"
     found = np.array(own.pixel_to_world_values(*pixels, with_bounding_box=False), float)

@@ -291,7 +291,7 @@ def test_time_axes_are_moments(kind, start):
 
 @pytest.mark.filterwarnings("ignore")
 def test_time_axes_of_gwcs_are_moments():
-    """As `TemporalFrame` of gwcs. Tier: rest."""
+    """`TemporalFrame` of gwcs gives the same moments. Tier: rest."""
     asdf, gwcs = pytest.importorskip("asdf"), pytest.importorskip("gwcs")
     from astropy import units as u
     from astropy.modeling import models

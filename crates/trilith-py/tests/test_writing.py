@@ -119,7 +119,7 @@ def test_what_would_lose_something_is_refused():
 
 
 def test_collections_that_contain_themselves():
-    """As the asdf package writes them: with an anchor, and an alias where they occur again."""
+    """The asdf package writes them so: with an anchor, and an alias at the place where they occur again."""
     root = {"a": 1}
     root["self"] = root
     rows = [1, {"x": 2}]

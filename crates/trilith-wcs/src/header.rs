@@ -1,13 +1,14 @@
 //! The keywords of a FITS header that give coordinates (FITS standard 4.0, section 8; papers I and II; SIP; TPV).
 
 mod keywords;
+mod physical_types;
 mod tables;
 mod time;
 
 pub use keywords::HeaderKeywords;
+use physical_types::physical_type;
 use tables::is_tabular;
 pub use tables::{ArrayReference, ReferencedArray};
-use time::is_time;
 
 use crate::projection::wrap_180;
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
@@ -550,45 +551,6 @@ enum Distortion {
     SipAlone,
     /// TPV in place of SIP, if that is there too.
     Tpv,
-}
-
-/// Physical type of an axis by the start of its `CTYPE`, as astropy names it; empty if there is none.
-fn physical_type(kind: &str) -> &'static str {
-    match kind {
-        "RA" => "pos.eq.ra",
-        "DEC" => "pos.eq.dec",
-        "GLON" => "pos.galactic.lon",
-        "GLAT" => "pos.galactic.lat",
-        "ELON" => "pos.ecliptic.lon",
-        "ELAT" => "pos.ecliptic.lat",
-        "TLON" => "pos.bodyrc.lon",
-        "TLAT" => "pos.bodyrc.lat",
-        "HPLN" => "custom:pos.helioprojective.lon",
-        "HPLT" => "custom:pos.helioprojective.lat",
-        "HPRZ" => "custom:pos.helioprojective.z",
-        "HGLN" => "custom:pos.heliographic.stonyhurst.lon",
-        "HGLT" => "custom:pos.heliographic.stonyhurst.lat",
-        "CRLN" => "custom:pos.heliographic.carrington.lon",
-        "CRLT" => "custom:pos.heliographic.carrington.lat",
-        "SOLX" => "custom:pos.heliocentric.x",
-        "SOLY" => "custom:pos.heliocentric.y",
-        "SOLZ" => "custom:pos.heliocentric.z",
-        "FREQ" => "em.freq",
-        "ENER" => "em.energy",
-        "WAVN" => "em.wavenumber",
-        "WAVE" => "em.wl",
-        "AWAV" => "em.wl;obs.atmos",
-        "VRAD" => "spect.dopplerVeloc.radio",
-        "VOPT" => "spect.dopplerVeloc.opt",
-        "VELO" => "spect.dopplerVeloc",
-        "ZOPT" => "src.redshift",
-        "BETA" => "custom:spect.doplerVeloc.beta",
-        "STOKES" => "phys.polarization.stokes",
-        "DIST" => "pos.distance",
-        "DSUN" => "custom:pos.distance.sunToObserver",
-        name if is_time(name) => "time",
-        _ => "",
-    }
 }
 
 /// A `CTYPE` in the words of the standard: those of the AIPS convention for spectra are translated, as wcslib does with `VELREF`.

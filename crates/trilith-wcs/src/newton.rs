@@ -32,13 +32,13 @@ impl Wcs {
     /// Pixels of world coordinates, and for each the room that rounding needs at the edges of a box.
     pub(crate) fn solve_world_to_pixel(&self, world: &[&[f64]]) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
         let axes = self.pixel_axes();
-        if axes != self.world_axes() {
+        if axes > self.world_axes() && self.approximate_inverse().is_none() {
             return Err(Error::Unsupported(format!("no inverse: {} world coordinates of {axes} pixel axes", self.world_axes())));
         }
-        if self.approximate_inverse.is_none() && self.pixel_range().is_none() {
+        if self.approximate_inverse().is_none() && self.pixel_range().is_none() {
             return Err(Error::Unsupported("no inverse: none is given, and neither a bounding box nor a shape".to_owned()));
         }
-        if self.approximate_inverse.is_none() && axes > 2 {
+        if self.approximate_inverse().is_none() && axes > 2 {
             return Err(Error::Unsupported(format!("no inverse: none is given for {axes} axes")));
         }
         let count = world.first().map_or(0, |column| column.len());
@@ -48,7 +48,7 @@ impl Wcs {
         while start < count {
             let end = count.min(start + BATCH_SIZE);
             let part: Vec<&[f64]> = world.iter().map(|column| column.get(start..end).unwrap_or(&[])).collect();
-            let (mut found, open) = match &self.split_inverse {
+            let (mut found, open) = match self.split_inverse() {
                 Some(split) => self.solve_split(split, &part)?,
                 None => (vec![vec![f64::NAN; end - start]; axes], (0..end - start).collect()),
             };
@@ -76,7 +76,7 @@ impl Wcs {
         let axes = self.pixel_axes();
         let wanted: Vec<Vec<f64>> = world.iter().map(|column| points.iter().map(|at| column[*at]).collect()).collect();
         let wanted: Vec<&[f64]> = wanted.iter().map(Vec::as_slice).collect();
-        let starts = match &self.approximate_inverse {
+        let starts = match self.approximate_inverse() {
             Some(rough) => rough.evaluate(&wanted)?,
             None => vec![vec![f64::NAN; points.len()]; axes],
         };
@@ -167,14 +167,10 @@ impl Wcs {
     }
 
     /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
-    /// changes. `slopes` is the inverse of the derivatives.
-    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], slopes: &[f64]) -> bool {
-        let axes = faults.len();
-        let mut derivatives = vec![0.0; axes * axes];
-        if !invert_matrix(&mut slopes.to_vec(), &mut derivatives, axes) {
-            return false;
-        }
-        (0..axes).all(|axis| {
+    /// changes.
+    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], derivatives: &[f64]) -> bool {
+        let axes = at.len();
+        (0..faults.len()).all(|axis| {
             let size = self.rounding_magnitude(wanted, axis);
             let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
             let step = |x: &f64| STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
@@ -185,14 +181,21 @@ impl Wcs {
 }
 
 /// The iteration of some points. Lists have a number for each axis of a point, point after point.
+///
+/// With more world axes than pixel axes each step is that of least squares.
 struct NewtonSolver<'w> {
     wcs: &'w Wcs,
+    /// Number of the pixel axes.
     axes: usize,
+    /// Number of the world axes.
+    worlds: usize,
     target: Vec<f64>,
     current: Vec<f64>,
     previous: Vec<f64>,
-    /// The inverse of the derivatives.
-    jacobian: Vec<f64>,
+    /// Derivatives of the world coordinates.
+    derivatives: Vec<f64>,
+    /// Inverse of the derivatives.
+    slopes: Vec<f64>,
     /// The length of the last step.
     step: Vec<f64>,
     has_jacobian: Vec<bool>,
@@ -203,11 +206,11 @@ struct NewtonSolver<'w> {
 
 impl<'w> NewtonSolver<'w> {
     fn new(wcs: &'w Wcs, world: &[&[f64]], starts: &[Vec<f64>]) -> Self {
-        let (axes, count) = (starts.len(), starts.first().map_or(0, Vec::len));
+        let (axes, worlds, count) = (starts.len(), world.len(), starts.first().map_or(0, Vec::len));
         let rows = |columns: &[&[f64]]| (0..count).flat_map(|at| columns.iter().map(move |c| c[at])).collect::<Vec<f64>>();
         let starts: Vec<&[f64]> = starts.iter().map(Vec::as_slice).collect();
         let (wanted, at) = (rows(world), rows(&starts));
-        let state = at.chunks(axes).zip(wanted.chunks(axes)).map(|(x, wanted)| {
+        let state = at.chunks(axes).zip(wanted.chunks(worlds)).map(|(x, wanted)| {
             let is_good = x.iter().chain(wanted).all(|number| number.is_finite());
             if is_good { State::Active } else { State::Failed }
         });
@@ -216,10 +219,12 @@ impl<'w> NewtonSolver<'w> {
         Self {
             wcs,
             axes,
+            worlds,
             target: wanted,
             current: at,
             previous: before,
-            jacobian: vec![0.0; count * axes * axes],
+            derivatives: vec![0.0; count * worlds * axes],
+            slopes: vec![0.0; count * axes * worlds],
             step: vec![f64::INFINITY; count],
             has_jacobian: vec![false; count],
             halvings: vec![0; count],
@@ -228,11 +233,16 @@ impl<'w> NewtonSolver<'w> {
         }
     }
 
+    /// The world coordinates that a point has to reach.
+    fn goal(&self, point: usize) -> &[f64] {
+        &self.target[point * self.worlds..(point + 1) * self.worlds]
+    }
+
     /// Starts points again from the places of a grid that are nearest.
     fn restart(&mut self, lost: &[usize], grid: &[(Vec<f64>, Vec<f64>)]) {
         let axes = self.axes;
         for point in lost {
-            let wanted = &self.target[point * axes..(point + 1) * axes];
+            let wanted = self.goal(*point);
             if wanted.iter().any(|number| !number.is_finite()) {
                 continue;
             }
@@ -264,13 +274,12 @@ impl<'w> NewtonSolver<'w> {
 
     /// The faults of some points, point after point.
     fn residuals(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<f64> {
-        let (axes, world) = (self.axes, self.evaluate_points(points, moved));
-        let mut faults = vec![f64::NAN; points.len() * axes];
-        let mut found = vec![0.0; axes];
+        let (worlds, world) = (self.worlds, self.evaluate_points(points, moved));
+        let mut faults = vec![f64::NAN; points.len() * worlds];
+        let mut found = vec![f64::NAN; worlds];
         for (n, point) in points.iter().enumerate() {
             found.iter_mut().zip(&world).for_each(|(place, column)| *place = column[n]);
-            let wanted = &self.target[point * axes..(point + 1) * axes];
-            self.wcs.residual(wanted, &found, &mut faults[n * axes..(n + 1) * axes]);
+            self.wcs.residual(self.goal(*point), &found, &mut faults[n * worlds..(n + 1) * worlds]);
         }
         faults
     }
@@ -284,7 +293,7 @@ impl<'w> NewtonSolver<'w> {
             let faults = self.residuals(&active, None);
             self.update_jacobian(&active, &faults);
             for (n, point) in active.iter().enumerate() {
-                self.step_point(*point, &faults[n * self.axes..(n + 1) * self.axes]);
+                self.step_point(*point, &faults[n * self.worlds..(n + 1) * self.worlds]);
             }
         }
         self.state.iter_mut().filter(|state| **state == State::Active).for_each(|state| *state = State::Failed);
@@ -292,39 +301,37 @@ impl<'w> NewtonSolver<'w> {
 
     /// Takes derivatives at the points that need them.
     fn update_jacobian(&mut self, active: &[usize], faults: &[f64]) {
-        let axes = self.axes;
+        let (axes, worlds) = (self.axes, self.worlds);
         let is_due = |(n, point): &(usize, &usize)| {
-            !self.has_jacobian[**point] && faults[n * axes..(n + 1) * axes].iter().all(|fault| fault.is_finite())
+            !self.has_jacobian[**point] && faults[n * worlds..(n + 1) * worlds].iter().all(|fault| fault.is_finite())
         };
         let (places, points): (Vec<usize>, Vec<usize>) =
             active.iter().enumerate().filter(is_due).map(|(n, point)| (n, *point)).unzip();
         if points.is_empty() {
             return;
         }
-        let mut matrices = vec![0.0; points.len() * axes * axes];
         for axis in 0..axes {
             let there = self.residuals(&points, Some((axis, DERIVATIVE_STEP)));
             let mut back: Option<Vec<f64>> = None;
             for (n, place) in places.iter().enumerate() {
-                for row in 0..axes {
-                    let here = faults[place * axes + row];
-                    let mut slope = (there[n * axes + row] - here) / DERIVATIVE_STEP;
+                for row in 0..worlds {
+                    let here = faults[place * worlds + row];
+                    let mut slope = (there[n * worlds + row] - here) / DERIVATIVE_STEP;
                     if !slope.is_finite() {
                         // At the edge of the domain, the slope is taken in the other direction.
                         let back = back.get_or_insert_with(|| self.residuals(&points, Some((axis, -DERIVATIVE_STEP))));
-                        slope = (here - back[n * axes + row]) / DERIVATIVE_STEP;
+                        slope = (here - back[n * worlds + row]) / DERIVATIVE_STEP;
                     }
-                    matrices[(n * axes + row) * axes + axis] = slope;
+                    self.derivatives[(points[n] * worlds + row) * axes + axis] = slope;
                 }
             }
         }
         for (n, point) in points.iter().enumerate() {
-            let matrix = &mut matrices[n * axes * axes..(n + 1) * axes * axes];
-            let slopes = &mut self.jacobian[point * axes * axes..(point + 1) * axes * axes];
-            let wanted = &self.target[point * axes..(point + 1) * axes];
-            if invert_matrix(matrix, slopes, axes) {
+            let range = point * worlds * axes..(point + 1) * worlds * axes;
+            let is_inverted = invert_derivatives(&self.derivatives[range.clone()], &mut self.slopes[range], worlds, axes);
+            if is_inverted {
                 self.has_jacobian[*point] = true;
-            } else if self.wcs.is_at_target(wanted, &faults[places[n] * axes..(places[n] + 1) * axes]) {
+            } else if self.wcs.is_at_target(self.goal(*point), &faults[places[n] * worlds..(places[n] + 1) * worlds]) {
                 self.state[*point] = State::Converged;
             } else {
                 self.state[*point] = State::Failed;
@@ -334,13 +341,14 @@ impl<'w> NewtonSolver<'w> {
 
     /// Moves a point by one step, or ends its iteration.
     fn step_point(&mut self, point: usize, faults: &[f64]) {
-        let axes = self.axes;
+        let (axes, worlds) = (self.axes, self.worlds);
         if self.state[point] != State::Active {
             return;
         }
-        let slopes = &self.jacobian[point * axes * axes..(point + 1) * axes * axes];
+        let matrix = point * worlds * axes..(point + 1) * worlds * axes;
+        let (slopes, derivatives) = (&self.slopes[matrix.clone()], &self.derivatives[matrix]);
         let step: Vec<f64> =
-            slopes.chunks(axes).map(|row| -row.iter().zip(faults).map(|(slope, fault)| slope * fault).sum::<f64>()).collect();
+            slopes.chunks(worlds).map(|row| -row.iter().zip(faults).map(|(slope, fault)| slope * fault).sum::<f64>()).collect();
         let length = step.iter().fold(0.0, |most: f64, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
         let range = point * axes..(point + 1) * axes;
         let is_worse = !length.is_finite() || length > 2.0 * self.step[point];
@@ -361,16 +369,16 @@ impl<'w> NewtonSolver<'w> {
             self.state[point] = State::Failed;
             return;
         }
-        let wanted = &self.target[range.clone()];
-        let is_exact = (0..axes).all(|axis| faults[axis].abs() <= self.wcs.rounding_tolerance(wanted, axis));
+        let wanted = self.goal(point);
+        let is_exact = (0..worlds).all(|axis| faults[axis].abs() <= self.wcs.rounding_tolerance(wanted, axis));
         // Distance that rounding of the coordinates alone moves the pixel.
-        let noise = slopes.chunks(axes).map(|row| {
+        let noise = slopes.chunks(worlds).map(|row| {
             row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding_tolerance(wanted, axis)).sum::<f64>()
         });
         let noise = noise.fold(0.0, f64::max);
         let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= STEP_TOLERANCE.max(4.0 * noise));
         // If derivatives are nearly zero or enormous, a small step does not mean a small fault.
-        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], slopes)) {
+        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], derivatives)) {
             self.tolerance[point] = (4.0 * noise).clamp(EDGE_TOLERANCE.0, EDGE_TOLERANCE.1);
             self.state[point] = State::Converged;
             return;
@@ -391,6 +399,44 @@ impl<'w> NewtonSolver<'w> {
         }
         rooms.extend(self.tolerance);
     }
+}
+
+/// The inverse of derivatives, row by row; that of least squares if there are more rows than columns. False if there is none.
+///
+/// A column without derivatives, as the number of a slit has, gets a row of zeros: the pixel stays where it is on that axis.
+fn invert_derivatives(derivatives: &[f64], out: &mut [f64], rows: usize, columns: usize) -> bool {
+    if rows == columns && invert_matrix(&mut derivatives.to_vec(), out, columns) {
+        return true;
+    }
+    let is_flat = |column: usize| derivatives.iter().skip(column).step_by(columns).all(|slope| *slope == 0.0);
+    let flat = (0..columns).filter(|column| is_flat(*column)).count();
+    if rows < columns || (rows == columns && flat == 0) || flat == columns {
+        return false;
+    }
+    // Rows of one length, since units differ.
+    let weights: Vec<f64> = derivatives
+        .chunks(columns)
+        .map(|row| row.iter().map(|slope| slope * slope).sum::<f64>())
+        .map(|square| if square > 0.0 { 1.0 / square } else { 0.0 })
+        .collect();
+    let at = |row: usize, column: usize| derivatives[row * columns + column];
+    let mut normal = vec![0.0; columns * columns];
+    for (n, place) in normal.iter_mut().enumerate() {
+        let (i, j) = (n / columns, n % columns);
+        *place = weights.iter().enumerate().map(|(row, weight)| weight * at(row, i) * at(row, j)).sum();
+        if i == j && is_flat(i) {
+            *place = 1.0;
+        }
+    }
+    let mut inverse = vec![0.0; columns * columns];
+    if !invert_matrix(&mut normal, &mut inverse, columns) {
+        return false;
+    }
+    for (n, place) in out.iter_mut().enumerate() {
+        let (i, row) = (n / rows, n % rows);
+        *place = weights[row] * (0..columns).map(|j| inverse[i * columns + j] * at(row, j)).sum::<f64>();
+    }
+    out.iter().all(|slope| slope.is_finite())
 }
 
 /// The inverse of a matrix, which is used up; false for one that has none.
@@ -505,5 +551,70 @@ mod tests {
             returned += count;
         }
         assert!(returned > 1000, "{returned}");
+    }
+
+    /// Coordinates of a transform of pixels without a box, whose inverse is given.
+    fn with_given_inverse(forward: Transform, inverse: Transform) -> Wcs {
+        let steps = vec![
+            PipelineStep { frame: Frame::unknown_frame("pixel"), transform: Some(forward.with_inverse(inverse)) },
+            PipelineStep { frame: Frame::unknown_frame("world"), transform: None },
+        ];
+        Wcs::new("", steps, None, None, &WcsLimits::default()).unwrap()
+    }
+
+    fn pixels_of(wcs: &Wcs, world: &[&[f64]]) -> Vec<Vec<f64>> {
+        wcs.world_to_pixel(world, WcsOptions::default()).unwrap()
+    }
+
+    /// The rule of the exact inverse where numbers of axes differ: a pixel counts only if its forward value is the position.
+    #[test]
+    fn more_world_axes_are_all_compared() {
+        // Three coordinates of two pixel axes, as a spectrum along a slit has. The given inverse is a little off.
+        let matrix = || Transform::matrix(vec![0.1, 0.02, -0.01, 0.2], vec![0.3, 2.0]).unwrap();
+        let copies = Transform::remap(vec![0, 1, 0], 2).unwrap();
+        let forward = Transform::chain(vec![copies, Transform::parallel(vec![matrix(), Transform::scale(3e4)])]);
+        let (sin, near) = (Transform::function("sin").unwrap(), matrix().inverse().unwrap());
+        let forward = Transform::chain(vec![
+            forward.unwrap(),
+            Transform::parallel(vec![sin, Transform::identity(1), Transform::identity(1)]),
+        ])
+        .unwrap();
+        let back = Transform::chain(vec![Transform::remap(vec![0, 1], 3).unwrap(), near]).unwrap();
+        let wcs = with_given_inverse(forward, back);
+        let (x, y) = ([0.5, -1.0, 2.0], [0.3, 0.7, -0.4]);
+        let world = wcs.forward().evaluate(&[&x, &y]).unwrap();
+        let found = pixels_of(&wcs, &[&world[0], &world[1], &world[2]]);
+        for at in 0..x.len() {
+            assert!((found[0][at] - x[at]).abs() < 1e-9 && (found[1][at] - y[at]).abs() < 1e-9, "{found:?}");
+        }
+        // The third coordinate contradicts the others.
+        let other: Vec<f64> = world[2].iter().map(|z| z + 1.0).collect();
+        assert!(pixels_of(&wcs, &[&world[0], &world[1], &other]).iter().flatten().all(|x| x.is_nan()));
+    }
+
+    #[test]
+    fn fewer_world_axes_need_given_inverse() {
+        // One coordinate for two pixel axes: rows of three pixels, one after the other.
+        let forward = Transform::ravel(vec![3, 3], true).unwrap();
+        let wcs = with_given_inverse(forward.clone(), forward.inverse().unwrap());
+        let found = pixels_of(&wcs, &[&[0.0, 5.0, 7.0]]);
+        assert_eq!(wcs.forward().evaluate(&[&found[0], &found[1]]).unwrap(), [[0.0, 5.0, 7.0]]);
+        let wrong = Transform::chain(vec![Transform::shift(1.0), forward.inverse().unwrap()]).unwrap();
+        assert!(pixels_of(&with_given_inverse(forward, wrong), &[&[1.0]]).iter().flatten().all(|x| x.is_nan()));
+    }
+
+    #[test]
+    fn flat_axis_keeps_its_start() {
+        // The second axis chooses a row, and so has no derivatives; the given inverse of the first one is a little off.
+        let row = Transform::ravel(vec![1, 4], true).unwrap();
+        let copies = Transform::remap(vec![0, 0, 1], 2).unwrap();
+        let steps =
+            Transform::chain(vec![Transform::parallel(vec![Transform::scale(0.0), Transform::identity(1)]), row]).unwrap();
+        let forward =
+            Transform::chain(vec![copies, Transform::parallel(vec![Transform::function("sinh").unwrap(), steps])]).unwrap();
+        let wcs = with_given_inverse(forward, Transform::identity(2));
+        let found = pixels_of(&wcs, &[&[0.3f64.sinh(), 0.5f64.sinh()], &[2.0, 3.0]]);
+        assert!((found[0][0] - 0.3).abs() < 1e-9 && (found[0][1] - 0.5).abs() < 1e-9, "{found:?}");
+        assert_eq!(found[1], [2.0, 3.0]);
     }
 }

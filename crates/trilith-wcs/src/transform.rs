@@ -427,13 +427,7 @@ impl Transform {
 
     /// The inverse of a coupled transform: the right one gives the indices with which the left one is inverted.
     fn inverse_of_coupled(left: &Self, right: &Self, shared: usize) -> Result<Self> {
-        let Node::PerElement { shape, cases } = &left.node else {
-            return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
-        };
-        if shape.len() != shared {
-            return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
-        }
-        let back = Self::per_element(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)?;
+        let back = left.invert_with_indices(shared)?;
         let right = right.invert(Accuracy::Full)?;
         let (world, pixels) = (left.outputs, right.outputs);
         let mapping = (0..world + shared).chain(world..world + pixels).collect();
@@ -442,6 +436,22 @@ impl Transform {
             Self::remap(mapping, world + pixels)?,
             Self::parallel(vec![back, Self::identity(pixels)]),
         ])
+    }
+
+    /// The inverse of a transform that ends with one for each element, if the indices of the element are known.
+    fn invert_with_indices(&self, count: usize) -> Result<Self> {
+        if let Node::Chain(parts) = &self.node
+            && let [before @ .., last] = &parts[..]
+        {
+            let back = before.iter().rev().map(|part| part.invert(Accuracy::Full));
+            return Self::chain(std::iter::once(last.invert_with_indices(count)).chain(back).collect::<Result<_>>()?);
+        }
+        match &self.node {
+            Node::PerElement { shape, cases } if shape.len() == count => {
+                Self::per_element(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)
+            }
+            _ => Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned())),
+        }
     }
 
     /// Returns the distortion of TPV: for each axis the coefficients `PVi_0` to `PVi_39`.

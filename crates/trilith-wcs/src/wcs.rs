@@ -1,5 +1,7 @@
 //! A coordinate system: frames, the transforms between them, a bounding box.
 
+use std::sync::OnceLock;
+
 use crate::transform::SplitInverse;
 use crate::{BoundingBox, Error, Result, Transform, WcsLimits};
 
@@ -120,6 +122,21 @@ impl WcsOptions {
     }
 }
 
+/// The inverses of a transform, each made when it is first needed: which of many files hold a position needs none of most.
+#[derive(Debug, Clone, Default)]
+struct Inverses {
+    exact: OnceLock<Result<Transform>>,
+    approximate: OnceLock<Option<Transform>>,
+    split: OnceLock<Option<Box<SplitInverse>>>,
+}
+
+impl PartialEq for Inverses {
+    /// They follow from the transform.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// The coordinate system of an array. Pixels are counted from 0 at the middle of the first; x, the last axis of the array, is first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wcs {
@@ -127,9 +144,7 @@ pub struct Wcs {
     frames: Vec<Frame>,
     transforms: Vec<Transform>,
     pub(crate) forward: Transform,
-    inverse: std::result::Result<Transform, Error>,
-    pub(crate) approximate_inverse: Option<Transform>,
-    pub(crate) split_inverse: Option<Box<SplitInverse>>,
+    inverses: Inverses,
     bounds: Option<BoundingBox>,
     shape: Option<Vec<u64>>,
     /// Longitude, latitude, and degrees in their unit.
@@ -151,6 +166,16 @@ pub(crate) fn degrees_per_unit(unit: &str) -> Option<f64> {
         "hourangle" | "h" => 15.0,
         _ => return None,
     })
+}
+
+/// A point that is NaN on one axis becomes NaN on all.
+fn spread_nan(columns: &mut [Vec<f64>]) {
+    let count = columns.iter().map(Vec::len).min().unwrap_or(0);
+    for at in 0..count {
+        if columns.iter().any(|column| column.get(at).is_some_and(|x| x.is_nan())) {
+            columns.iter_mut().filter_map(|column| column.get_mut(at)).for_each(|x| *x = f64::NAN);
+        }
+    }
 }
 
 impl Wcs {
@@ -191,25 +216,19 @@ impl Wcs {
             let (one, two) = (unit(longitude)?, unit(latitude)?);
             (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
         });
-        let (backward, rough) = (forward.inverse(), forward.approximate_inverse().ok());
-        // A distortion of three axes is left to the general iteration.
-        let is_fast = |split: &SplitInverse| split.head.is_none() || forward.inputs() == 2;
-        let split = forward.split_inverse().filter(is_fast).map(Box::new);
         let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
-        Ok(Self {
-            name,
-            frames,
-            transforms,
-            forward,
-            inverse: backward,
-            approximate_inverse: rough,
-            split_inverse: split,
-            bounds,
-            shape,
-            sky,
-            iterations,
-            left_out,
-        })
+        Ok(Self { name, frames, transforms, forward, inverses: Inverses::default(), bounds, shape, sky, iterations, left_out })
+    }
+
+    /// Returns an inverse from which an iteration can start.
+    pub(crate) fn approximate_inverse(&self) -> Option<&Transform> {
+        self.inverses.approximate.get_or_init(|| self.forward.approximate_inverse().ok()).as_ref()
+    }
+
+    /// Returns the inverse in two steps. A distortion of three axes is left to the general iteration.
+    pub(crate) fn split_inverse(&self) -> Option<&SplitInverse> {
+        let is_fast = |split: &SplitInverse| split.head.is_none() || self.forward.inputs() == 2;
+        self.inverses.split.get_or_init(|| self.forward.split_inverse().filter(is_fast).map(Box::new)).as_deref()
     }
 
     /// Name; empty if there is none.
@@ -354,17 +373,21 @@ impl Wcs {
         }
         let (mut pixels, room) = match options.inverse {
             InverseMethod::Declared => {
-                let backward = self.inverse.as_ref().map_err(Clone::clone)?;
+                let backward = self.inverses.exact.get_or_init(|| self.forward.inverse()).as_ref().map_err(Clone::clone)?;
                 (backward.evaluate(world)?, vec![0.0; world.first().map_or(0, |column| column.len())])
             }
             InverseMethod::Iterative => self.solve_world_to_pixel(world)?,
         };
+        let Some(bounds) = self.bounds.as_ref().filter(|_| options.bounding_box) else {
+            spread_nan(&mut pixels);
+            return Ok(pixels);
+        };
         let mut point = vec![0.0; pixels.len()];
+        let mut rooms = point.clone();
         for (at, room) in room.iter().enumerate() {
             point.iter_mut().zip(&pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
-            let rooms = vec![*room; point.len()];
-            let bounds = self.bounds.as_ref().filter(|_| options.bounding_box);
-            if point.iter().any(|x| x.is_nan()) || bounds.is_some_and(|bounds| !bounds.clamp_to_edge(&mut point, &rooms)) {
+            rooms.fill(*room);
+            if point.iter().any(|x| x.is_nan()) || !bounds.clamp_to_edge(&mut point, &rooms) {
                 point.fill(f64::NAN);
             }
             pixels.iter_mut().zip(&point).for_each(|(column, x)| {

@@ -455,6 +455,65 @@ fn indices_of_dkist_are_raveled_and_unraveled() {
     assert_eq!(ravel("C").forward().inverse().unwrap().evaluate_point(&[6.25]).unwrap(), [1.0, 2.25]);
 }
 
+/// `LookupTable` of gwcs, which early files of DKIST have: the element of a rounded index.
+#[test]
+fn lookup_table_takes_rounded_index() {
+    let wcs = wcs("!<tag:stsci.edu:gwcs/lookuptable-1.0.0> {lookup_table: !core/ndarray-1.0.0 [5.0, 7.0, 11.0]}");
+    let found = wcs.pixel_to_world(&[&[-0.4, 1.2, 1.7, 2.6]], WcsOptions::default()).unwrap();
+    assert_eq!(found[0][..3], [5.0, 7.0, 11.0]);
+    assert!(found[0][3].is_nan());
+    let back = wcs.world_to_pixel(&[&[7.0, 11.0, 8.0]], WcsOptions::default()).unwrap();
+    assert_eq!(back[0][..2], [1.0, 2.0]);
+    assert!(back[0][2].is_nan());
+}
+
+/// A raster of a slit, as the pipeline of DKIST writes that of VISP: the number of the step chooses the transform, and time returns it.
+#[test]
+fn raster_of_slit_is_inverted_exactly() {
+    let step = |number: u32| format!("[{}.0, 20.0]", 10 * number);
+    let crval = (0..4).map(step).collect::<Vec<_>>().join(", ");
+    let tables = format!(
+        "crpix: [2.0, 3.0], cdelt: [1.0, 2.0], lon_pole: 180.0, pc_table: [[1.0, 0.0], [0.0, 1.0]], crval_table: [{crval}], \
+         projection: !transform/gnomonic-1.2.0 {{direction: pix2sky}}"
+    );
+    let varying = format!("!<asdf://dkist.nso.edu/tags/varying_celestial_transform-1.1.0> {{{tables}}}");
+    let mapping = "!<asdf://dkist.nso.edu/tags/asymmetric_mapping_model-1.0.0>";
+    // Step and slit are swapped, and the step is the index; the way back names only the position along the slit.
+    let raster = format!(
+        "!transform/compose-1.2.0 {{forward: [{mapping} {{forward_mapping: [1, 0], backward_mapping: [0], forward_n_inputs: 2}}, \
+         !transform/compose-1.2.0 {{forward: [{mapping} {{forward_mapping: [0, 1, 0], backward_mapping: [1], forward_n_inputs: 2, \
+         backward_n_inputs: 2}}, {varying}]}}]}}"
+    );
+    let old = format!("!<asdf://dkist.nso.edu/tags/varying_celestial_transform_slit-1.0.0> {{{tables}}}");
+    let table = |values: &str| {
+        format!(
+            "!transform/tabular-1.2.0 {{points: [[0.0, 1.0, 2.0, 3.0]], lookup_table: {values}, method: linear, fill_value: .nan, bounds_error: false}}"
+        )
+    };
+    let right = format!(
+        "!transform/concatenate-1.2.0 {{forward: [{}, {}]}}",
+        table("[0.0, 5.0, 11.0, 18.0]"),
+        table("[1.0, 2.0, 3.0, 4.0]")
+    );
+    for left in [raster, old] {
+        let wcs = wcs(&format!(
+            "!<asdf://dkist.nso.edu/tags/coupled_compound_model-1.0.0> {{forward: [{left}, {right}], shared_inputs: 1}}"
+        ));
+        let pixels: [&[f64]; 3] = [&[0.0, 1.5, 4.0], &[0.0, 2.0, 3.0], &[0.0, 1.0, 3.0]];
+        let world = wcs.pixel_to_world(&pixels, WcsOptions::default()).unwrap();
+        assert_eq!(world.len(), 4);
+        let found = wcs.world_to_pixel(&slices(&world), WcsOptions::default()).unwrap();
+        for (found, pixels) in found.iter().flatten().zip(pixels.into_iter().flatten()) {
+            assert!((found - pixels).abs() < 1e-8, "{found} for {pixels}");
+        }
+        // A time that contradicts the place is the place of no pixel.
+        let mut other = world;
+        other[2].iter_mut().for_each(|time| *time = (*time + 5.0) % 18.0);
+        let found = wcs.world_to_pixel(&slices(&other), WcsOptions::default()).unwrap();
+        assert!(found.iter().flatten().all(|x| x.is_nan()), "{found:?}");
+    }
+}
+
 #[test]
 fn array_finds_coordinates_next_to_and_above() {
     let shifts =

@@ -9,8 +9,10 @@ use crate::{Result, Transform};
 
 /// Steps until a distortion is solved, at most. It needs four or five.
 const MAX_STEPS: usize = 12;
-/// Steps in which derivatives are taken.
-const DERIVATIVE_STEPS: usize = 2;
+/// Steps in which derivatives may be taken.
+const DERIVATIVE_STEPS: usize = 3;
+/// A shorter step, in pixels, hardly changes the derivatives.
+const SHORT_STEP: f64 = 64.0;
 /// Difference of angles that rounding alone makes, in degrees: 64 units in the last place of a radian.
 const ANGLE_TOLERANCE: f64 = 64.0 * f64::EPSILON * 57.3;
 
@@ -59,9 +61,10 @@ fn solve_distortion(forward: &Transform, rough: &Transform, target: &[Vec<f64>])
     let mut pixels = rough.evaluate(&slices)?;
     let [goal_x, goal_y] = target else { return Ok(pixels) };
     let mut inverse: Vec<[f64; 4]> = vec![[f64::NAN; 4]; goal_x.len()];
+    let mut longest = f64::INFINITY;
     for step in 0..MAX_STEPS {
         let found = evaluate_moved(forward, &pixels, [0.0; 2])?;
-        if step < DERIVATIVE_STEPS {
+        if step < DERIVATIVE_STEPS && longest > SHORT_STEP {
             let along_x = evaluate_moved(forward, &pixels, [DERIVATIVE_STEP, 0.0])?;
             let along_y = evaluate_moved(forward, &pixels, [0.0, DERIVATIVE_STEP])?;
             for (at, place) in inverse.iter_mut().enumerate() {
@@ -72,7 +75,7 @@ fn solve_distortion(forward: &Transform, rough: &Transform, target: &[Vec<f64>])
                 *place = [d * factor, -b * factor, -c * factor, a * factor];
             }
         }
-        let mut longest = 0.0f64;
+        longest = 0.0;
         for (at, [a, b, c, d]) in inverse.iter().enumerate() {
             let (off_x, off_y) = (goal_x[at] - found[0][at], goal_y[at] - found[1][at]);
             let (by_x, by_y) = (a * off_x + b * off_y, c * off_x + d * off_y);

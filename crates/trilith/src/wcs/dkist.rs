@@ -1,6 +1,6 @@
 //! Transforms of the Daniel K. Inouye Solar Telescope.
 
-use trilith_wcs::{Transform, native_to_celestial};
+use trilith_wcs::{Interpolation, OutOfBounds, Tabular1D, Transform, native_to_celestial};
 
 use super::from_wcs;
 use super::numbers::{NumericData, as_usize, integers};
@@ -36,8 +36,9 @@ impl TransformBuilder {
                 let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| integers(&require_item(item, key)?));
                 let (forward, backward) = (forward?, backward?);
                 let count = |key: &str, fallback: usize| get(item, key)?.map_or(Ok(fallback), |count| as_usize(&count));
-                let inputs = count("forward_n_inputs", backward.len())?;
-                let others = count("backward_n_inputs", forward.len())?;
+                let least = |mapping: &[usize]| mapping.iter().max().map_or(0, |most| most + 1);
+                let inputs = count("forward_n_inputs", least(&forward))?;
+                let others = count("backward_n_inputs", least(&backward))?;
                 if inputs.max(others).max(forward.len()).max(backward.len()) > self.limits.axes {
                     return Err(Error::limit(format!("a mapping of more than {} axes", self.limits.axes)));
                 }
@@ -59,10 +60,10 @@ impl TransformBuilder {
                 let (forward, _) = self.build_varying_celestial(item)?;
                 let inputs = forward.inputs().saturating_sub(1);
                 let mapping = (0..2).chain(std::iter::once(1)).chain(2..inputs).collect();
-                Ok((
-                    Transform::chain(vec![Transform::remap(mapping, inputs).map_err(from_wcs)?, forward]).map_err(from_wcs)?,
-                    vec![Some(ScaledUnit::degrees()); 2],
-                ))
+                // The way back is that of the package dkist: the position along the slit is known already.
+                let back = Transform::remap(vec![0], 2).map_err(from_wcs)?;
+                let along_slit = Transform::remap(mapping, inputs).map_err(from_wcs)?.with_inverse(back);
+                Ok((Transform::chain(vec![along_slit, forward]).map_err(from_wcs)?, vec![Some(ScaledUnit::degrees()); 2]))
             }
             "ravel_model" => {
                 let shape = integers(&require_item(item, "array_shape")?)?;
@@ -79,6 +80,21 @@ impl TransformBuilder {
             }
             _ => Err(unsupported_transform_error(tag)),
         }
+    }
+
+    /// A table whose element a rounded index chooses: `LookupTable`, which early files of DKIST have.
+    pub(super) fn build_lookup_table(&mut self, item: &Item<'_>) -> Result<BuiltTransform> {
+        let table = self.read_parameter(item, "lookup_table")?;
+        let count = table.values.len();
+        self.charge_nodes(count.div_ceil(ELEMENTS_PER_NODE))?;
+        let cases = table.values.iter().map(|value| Transform::constant(*value, 1)).collect();
+        let copies = Transform::remap(vec![0, 0], 1).map_err(from_wcs)?;
+        let chosen = Transform::per_element(vec![count], cases).map_err(from_wcs)?;
+        let forward = Transform::chain(vec![copies, chosen]).map_err(from_wcs)?;
+        let indices = (0..count).map(|index| index as f64).collect();
+        let line = Tabular1D::new(indices, table.values, Interpolation::Linear, OutOfBounds::Fill(f64::NAN), &self.limits);
+        let back = line.and_then(|line| Transform::table(line).inverse());
+        Ok((back.map_or_else(|_| forward.clone(), |back| forward.clone().with_inverse(back)), vec![table.unit]))
     }
 
     /// A celestial transform whose parameters are in tables, for each element another one; and the way back for known indices.

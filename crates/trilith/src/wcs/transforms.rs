@@ -127,6 +127,7 @@ impl TransformBuilder {
             Some(TRANSFORM_TAG_PREFIX) => self.build_standard_transform(item, &tag, &name, units, depth),
             Some(_) if name == "regions_selector" => self.build_regions_selector(item, units, depth),
             Some(_) if name == "label_mapper" => self.build_label_mapper(item, units, depth),
+            Some(_) if name == "lookuptable" => self.build_lookup_table(item),
             Some(GWCS_TAG_PREFIX) => self.build_gwcs_transform(item, &tag, &name, units),
             Some(JWST_TAG_PREFIX) => self.build_jwst_transform(item, &tag, &name, depth),
             Some(_) => self.build_dkist_transform(item, &tag, &name, units, depth),
