@@ -229,7 +229,8 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>, key: WcsKey) -> Result<
 /// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
 pub(crate) fn wcs_at(root: &Item<'_>, path: &str, key: WcsKey) -> Option<String> {
     ancestors(path).find_map(|above| {
-        let at = |place: &str| find_item(root, above, place);
+        let mapping = find_mapping(root, above)?;
+        let at = |place: &str| find_item(&mapping, above, place);
         if let Some((path, _)) = GWCS_PATHS.iter().filter_map(|place| at(place)).find(|(_, item)| is_wcs(item)) {
             return Some(path);
         }
@@ -241,11 +242,19 @@ pub(crate) fn wcs_at(root: &Item<'_>, path: &str, key: WcsKey) -> Option<String>
     })
 }
 
-/// The item at a place below a mapping, with its path.
-fn find_item<'f>(root: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
-    let path = format!("{above}{place}");
-    let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
-    item.resolve().ok().map(|item| (path, item))
+/// The mapping at a path; `None` for any other item.
+fn find_mapping<'f>(root: &Item<'f>, path: &str) -> Option<Item<'f>> {
+    let item = if path.is_empty() { root.clone() } else { root.find(path).ok().flatten()? };
+    item.resolve().ok().filter(|item| item.kind() == ItemKind::Mapping)
+}
+
+/// The item at a place below the mapping at a path, with its path.
+fn find_item<'f>(mapping: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
+    let mut item = mapping.clone();
+    for key in place.split('/').skip(1) {
+        item = super::get(&item, key).ok().flatten()?.resolve().ok()?;
+    }
+    Some((format!("{above}{place}"), item))
 }
 
 /// Adds the path and the shape of an array to its coordinates.
@@ -256,7 +265,8 @@ fn attach_array_shape(found: &mut FoundWcs, path: &str, shape: &[u64]) {
 
 /// The coordinates that are described in a mapping.
 fn wcs_in_mapping(root: &Item<'_>, above: &str, key: WcsKey) -> Result<Option<FoundWcs>> {
-    let at = |place: &str| find_item(root, above, place);
+    let Some(mapping) = find_mapping(root, above) else { return Ok(None) };
+    let at = |place: &str| find_item(&mapping, above, place);
     let mut worlds = GWCS_PATHS.iter().filter_map(|place| at(place));
     if let Some((path, item)) = worlds.find(|(_, item)| is_wcs(item)) {
         return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
