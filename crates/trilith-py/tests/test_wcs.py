@@ -334,13 +334,12 @@ def test_physical_types_are_those_of_astropy():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for kind in set(CTYPE_TO_UCD1) - set(others.values()):
-            cards = {"CTYPE1": kind, "CRPIX1": 1.0, "CRVAL1": 1.0, "CDELT1": 1.0, "CNAME1": "first"}
+            cards = {"CTYPE1": kind, "CRPIX1": 1.0, "CRVAL1": 1.0, "CDELT1": 1.0}
             if kind in others:
                 cards |= {"CRPIX2": 1.0, "CRVAL2": 1.0, "CDELT2": 1.0}
                 cards["CTYPE1"], cards["CTYPE2"] = (f"{name}{'-' * (5 - len(name))}TAN" for name in (kind, others[kind]))
             wanted, found = WCS(cards), of_header(**cards)
             assert list(found.world_axis_physical_types) == list(wanted.world_axis_physical_types), kind
-            assert found.world_axis_names[0] == "first"
 
 
 def test_alternate_descriptions_have_letters():

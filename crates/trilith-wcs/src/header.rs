@@ -526,11 +526,7 @@ impl<'k> HeaderParser<'k> {
     fn describe_axis(&self, axis: usize, is_sky: bool) -> FrameAxis {
         let kind = self.kinds[axis].as_str();
         let kind_name = kind.split('-').next().unwrap_or("");
-        let name = match self.keywords.text_value(&format!("CNAME{}", axis + 1)) {
-            "" if is_sky => kind_name,
-            "" => kind,
-            name => name,
-        };
+        let name = if is_sky { kind_name } else { kind };
         let unit = if is_sky && !is_tabular(kind) { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
         let physical = physical_type(kind_name);
         let name = if name.is_empty() { format!("axis {}", axis + 1) } else { name.to_owned() };
