@@ -78,7 +78,8 @@ fn append_frame_axes(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
         if let Some(there) = frame.axes.get_mut(*place) {
             *there = FrameAxis::new(chosen(&names, name), chosen(&units, unit), chosen(&types, physical));
             if kind == "temporal_frame" {
-                there.time = reference_frame.as_ref().map(read_time).transpose()?.flatten();
+                // Numbers of the axis do not need the moment.
+                there.time = reference_frame.as_ref().and_then(|found| read_time(found).ok().flatten());
             }
         }
     }
