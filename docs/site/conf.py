@@ -16,6 +16,7 @@ html_title = f"Trilith {version}".strip()
 html_copy_source = False
 html_show_sphinx = False
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["style.css"]
 myst_heading_anchors = 4
 # Pages are checked as GitHub shows them: a link to a folder or to a source file is one there, and text here.

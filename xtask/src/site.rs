@@ -86,6 +86,7 @@ fn stage_pages(source: &Path, trilith: &Path) -> Result<(), String> {
     }
     write_text(&source.join("conf.py"), &read_text(&repository_root().join("docs/site/conf.py"))?)?;
     write_text(&source.join("_static/style.css"), &read_text(&repository_root().join("docs/site/style.css"))?)?;
+    write_text(&source.join("_static/icon.svg"), &read_text(&repository_root().join("crates/trilith-view/page/icon.svg"))?)?;
     let commands = write_command_pages(&source.join("docs/reference"), trilith)?;
     let index = source.join("docs/index.md");
     let text = read_text(&index)?;
