@@ -1,5 +1,7 @@
 //! The files of a command that writes a file in another form: `IN OUT`, or `IN… -o '{stem}.asdf'`.
 
+use std::path::Path;
+
 use clap::Args;
 use trilith::{Error, Result};
 
@@ -71,7 +73,18 @@ fn convert_one(
     work: impl Fn(&mut FileJob<'_>, &str) -> Result<Outcome>,
 ) -> Result<Outcome> {
     let mut job = FileJob::from_item(ItemArg { file: input.to_owned(), path: None }, session);
-    let outcome = work(&mut job, output)?;
+    let outcome = work(&mut job, output).map_err(|error| {
+        let is_folder = |name: &str| Path::new(name).is_dir();
+        match error.advice() {
+            None if is_folder(output) => {
+                error.hint(format!("name the files to write: -o '{}/{{stem}}.asdf'", output.trim_end_matches('/')))
+            }
+            None if is_folder(input) => {
+                error.hint("the files of a folder need -o with {stem} in the name, such as -o 'OUT/{stem}.asdf'")
+            }
+            _ => error,
+        }
+    })?;
     job.out.finish()?;
     Ok(outcome)
 }
