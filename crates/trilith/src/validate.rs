@@ -64,6 +64,10 @@ impl File {
 fn of_tree(file: &AsdfFile, validator: &mut Validator) -> Result<ValidationReport> {
     let tree = file.tree();
     let mut report = validator.validate(tree, file.standard().as_deref())?;
+    // The tree of a FITS file without an ASDF file is made from its HDUs: no program wrote its tags.
+    if file.container().is_some_and(|container| container.hdu == 0) {
+        report.remove_notes();
+    }
     report.add_warnings(tree.warnings());
     if let Some(message) = deviation::root_deviations(file) {
         let span = tree.root().tag_span().unwrap_or_else(|| tree.root().span());

@@ -29,6 +29,12 @@ impl ValidationReport {
         self.errors == 0
     }
 
+    /// Removes the notes.
+    pub(crate) fn remove_notes(&mut self) {
+        self.problems.retain(|problem| problem.severity != Severity::Note);
+        self.notes = 0;
+    }
+
     /// Returns `true` if it is certain that the tree is valid or that it is not.
     pub fn is_decided(&self) -> bool {
         self.errors > 0 || self.unchecked_rules == 0
