@@ -245,7 +245,7 @@ def notebook(folder, chromium):
     page = folder / "notebook.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style>{''.join(cells_html)}")
     subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1", "--window-size=860,960",
+        [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1", "--window-size=860,1240",
          f"--screenshot={IMAGES / 'notebook.png'}", page.as_uri()],
         check=True, stderr=subprocess.DEVNULL,
     )

@@ -14,6 +14,8 @@ use crate::progress::with_bar_hidden;
 use crate::stdout::{Stdout, stdout_error};
 use crate::style::{StyleRole, paint_stderr, paint_stdout as paint};
 
+pub(crate) use trilith_view::preview::display_size;
+
 /// The limits of the command that runs: its output counts towards them.
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
 
@@ -238,28 +240,6 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     out.into()
 }
 
-/// A size for people: `512 B`, `80.3 kB`, `1.07 GB` (powers of 1000, as disks and networks count).
-pub(crate) fn display_size(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    if bytes < 1000 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1000.0;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if value < 9.995 {
-        2
-    } else if value < 99.95 {
-        1
-    } else {
-        0
-    };
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
 /// Rows of text in aligned columns.
 pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
@@ -453,17 +433,6 @@ pub(crate) fn truncate_end(text: &str, width: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_print_three_digits_and_unit() {
-        assert_eq!(display_size(0), "0 B");
-        assert_eq!(display_size(999), "999 B");
-        assert_eq!(display_size(1000), "1.00 kB");
-        assert_eq!(display_size(80_307), "80.3 kB");
-        assert_eq!(display_size(999_999), "1.00 MB");
-        assert_eq!(display_size(1 << 30), "1.07 GB");
-        assert_eq!(display_size(u64::MAX), "18.4 EB");
-    }
 
     #[test]
     fn table_narrows_to_available_width() {

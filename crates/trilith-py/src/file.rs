@@ -1059,10 +1059,7 @@ impl File {
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
         match self.trilith_file() {
-            Ok(file) => {
-                let tree = repr::tree_html(&file.root(), &format!("trilith.File {}", repr::display_file(&file)));
-                tree + &py.detach(|| crate::picture::image_of(&file)).unwrap_or_default()
-            }
+            Ok(file) => repr::file_html(&file) + &py.detach(|| crate::picture::image_of(&file)).unwrap_or_default(),
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),
         }
     }

@@ -4,11 +4,12 @@
 use trilith::array::attribute::ItemAttribute;
 use trilith::array::{Array, Datatype, element_count};
 use trilith::asdf::{ElementsOrigin, Ndarray, ShapeDimension};
+use trilith::file::HduSummary;
 use trilith::tree::Node;
 use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
 use trilith_io::error::count_noun;
-use trilith_view::preview::escape_html;
+use trilith_view::preview::{display_size, escape_html};
 
 /// Lines of a text, and levels below the top.
 const MAX_LINES: usize = 40;
@@ -26,7 +27,7 @@ pub(crate) fn display_array(array: &Array) -> String {
         "{}{}, {}",
         display_datatype(array.datatype()),
         display_shape(array.shape().iter().map(u64::to_string)),
-        display_byte_size(array.nbytes())
+        display_size(array.nbytes())
     )
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn display_file(file: &File) -> String {
     let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
     let set = file.as_family().map(|set| format!(", {} files", set.catalog().len())).unwrap_or_default();
     let bytes = file.as_asdf().map_or_else(|| file.source().len(), |file| file.size());
-    escape_controls(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), display_byte_size(bytes)))
+    escape_controls(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), display_size(bytes)))
 }
 
 /// Returns an item in one line: the number of its members, and the first keys.
@@ -84,14 +85,24 @@ pub(crate) fn display_tree(item: &Item<'_>, title: &str) -> String {
     text
 }
 
-/// An item and what is below it as HTML that folds.
+/// An item and what is below it as HTML that folds, with the number of its members after the title.
 pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
+    let count = count_noun(len(item), "item");
+    format!("<div class=\"trilith\"><b>{}</b> of {count}{}</div>", escape_html(title), folding_list(item))
+}
+
+/// A file and its tree as HTML that folds.
+pub(crate) fn file_html(file: &File) -> String {
+    let title = escape_html(&format!("trilith.File {}", display_file(file)));
+    format!("<div class=\"trilith\"><b>{title}</b>{}</div>", folding_list(&file.root()))
+}
+
+/// The members of an item as a list of HTML that folds.
+fn folding_list(item: &Item<'_>) -> String {
     let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_HTML_ROWS, has_attributes: true, is_truncated: false };
     rows.add_attributes(item, 1);
     rows.add_children(item, 1);
-    let count = len(item);
-    let noun = if count == 1 { "item" } else { "items" };
-    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {count} {noun}<ul>", escape_html(title));
+    let mut html = "<ul>".to_owned();
     let mut level = 1;
     for (i, row) in rows.rows.iter().enumerate() {
         while level > row.level {
@@ -114,7 +125,7 @@ pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
     if rows.is_truncated {
         html.push_str("<li>…</li>");
     }
-    html + "</ul></div>"
+    html + "</ul>"
 }
 
 struct ReprRow {
@@ -160,7 +171,7 @@ impl ReprRows {
             let what = || match child.flags().is_history {
                 true => format!("list of {}", len(&child)),
                 false if level >= MAX_LEVELS => format!("{} items", len(&child)),
-                false => String::new(),
+                false => hdu_title(&child).unwrap_or_default(),
             };
             self.rows.push(ReprRow { level, key, value: leaf.clone().unwrap_or_else(what) });
             self.add_attributes(&child, level + 1);
@@ -169,6 +180,16 @@ impl ReprRows {
             }
         }
     }
+}
+
+/// Returns name and kind of an HDU, such as `SCI, IMAGE`; `None` for any other item.
+fn hdu_title(item: &Item<'_>) -> Option<String> {
+    if item.kind() != ItemKind::Mapping || item.header().owner().is_some() {
+        return None;
+    }
+    let hdu = HduSummary::from_item(item)?;
+    let name = hdu.label().filter(|name| *name != hdu.kind);
+    Some(truncate_to_line(&name.map_or_else(|| hdu.kind.clone(), |name| format!("{name}, {}", hdu.kind))))
 }
 
 /// The name of an attribute, and its value with its unit and comment, each on one line.
@@ -252,7 +273,7 @@ fn describe_array(item: &Item<'_>, node: Node<'_>) -> String {
         })));
         let count = fixed.and_then(|shape| element_count(&shape).ok());
         if let (Some(count), Some(datatype)) = (count, &array.datatype) {
-            text.push_str(&format!(", {}", display_byte_size(count.saturating_mul(datatype.item_size()))));
+            text.push_str(&format!(", {}", display_size(count.saturating_mul(datatype.item_size()))));
         }
     }
     if array.mask.is_some() {
@@ -277,18 +298,6 @@ fn display_shape(lengths: impl Iterator<Item = String>) -> String {
     let lengths: Vec<String> = lengths.collect();
     let comma = if lengths.len() == 1 { "," } else { "" };
     format!(" ({}{comma})", lengths.join(", "))
-}
-
-/// Bytes for people, in powers of 1000.
-fn display_byte_size(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB", "TB"] {
-        if value < 999.5 {
-            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.3} {unit}") };
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.3} PB")
 }
 
 /// Returns the start of a string as one line of at most [`MAX_VALUE_CHARS`] characters.

@@ -197,6 +197,7 @@ def test_fits_header_is_one_line_of_text(tmp_path):
     f = trilith.open(fits(tmp_path)["source"])
     text = str(f)
     assert "header: 7 cards" in text and "SIMPLE" not in text, text
+    assert "\n    0: PRIMARY\n" in text and ", IMAGE\n" in text, text
     assert "header: 8 cards" in text or "header: 9 cards" in text or "cards" in text.split("header: 7 cards")[1]
     assert "data: float32 (3, 4), 48 B" in text
     html = f._repr_html_()

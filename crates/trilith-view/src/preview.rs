@@ -164,6 +164,28 @@ pub fn html(array: &Array, item: Option<&Item<'_>>) -> Option<String> {
     Some(format!("<div>{image}</div>{}", statistics_html(array).unwrap_or_default()))
 }
 
+/// Returns a size for people: `512 B`, `80.3 kB`, `1.07 GB` (powers of 1000, as disks and networks count).
+pub fn display_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 /// Returns text as HTML: markup characters are escaped.
 pub fn escape_html(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
@@ -249,5 +271,16 @@ mod tests {
         let text = html(&Array::from_slice(&[1f32, f32::NAN, 3.0, 4.0], &[2, 2]).unwrap(), None).unwrap();
         assert!(text.contains("data:image/png;base64,iVBOR") && text.contains("<th>not a number</th><td>1</td>"), "{text}");
         assert!(html(&Array::from_slice(&[1f32, 2.0], &[2]).unwrap(), None).is_none());
+    }
+
+    #[test]
+    fn sizes_print_three_digits_and_unit() {
+        assert_eq!(display_size(0), "0 B");
+        assert_eq!(display_size(999), "999 B");
+        assert_eq!(display_size(1000), "1.00 kB");
+        assert_eq!(display_size(80_307), "80.3 kB");
+        assert_eq!(display_size(999_999), "1.00 MB");
+        assert_eq!(display_size(1 << 30), "1.07 GB");
+        assert_eq!(display_size(u64::MAX), "18.4 EB");
     }
 }
