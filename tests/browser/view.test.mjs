@@ -143,7 +143,7 @@ test("the handles of the histogram set the interval", async () => {
   const page = await newPage(browser);
   await page.goto(at("#file=0&path=/image&histogram=1&interval=minmax"));
   await drawn(page);
-  const low = page.getByLabel("First colour from");
+  const low = page.getByLabel("Lower display limit");
   await page.locator(".histogram[data-complete=true]").waitFor();
   const old = await low.inputValue();
   const box = await page.locator(".histogram").boundingBox();
@@ -282,6 +282,18 @@ test("a FITS file shows its HDUs, the cards next to the image, and row 0 at the 
   assert.deepEqual(page.problems, []);
 });
 
+test("details are in the words of the format", async () => {
+  const page = await newPage(browser);
+  // The tree of a FITS file is made from its HDUs, and its tags are in no file.
+  for (const [hash, expected] of [[`#file=${FITS}&path=&view=facts`, "mapping"], [`#file=${FITS}&path=/fits/0&view=facts`, "HDU"], [`#file=${HDF5}&path=/run&view=facts`, "group"]]) {
+    await page.goto("about:blank");
+    await page.goto(at(hash));
+    await page.locator(".facts td").getByText(expected, { exact: true }).first().waitFor();
+    assert.doesNotMatch(await page.locator("#head, .facts").allInnerTexts().then((all) => all.join(" ")), /tag|PRIMARY PRIMARY/);
+  }
+  assert.deepEqual(page.problems, []);
+});
+
 test("cards and attributes are searched by name and value", async () => {
   const page = await newPage(browser);
   await page.goto(at(`#file=${FITS}`));
@@ -344,7 +356,7 @@ test("an HDF5 file shows its attributes, and its dimension scales are axes", asy
 
 test("the tools take one row, and a narrow page cuts nothing", async () => {
   const page = await newPage(browser);
-  for (const hash of ["#file=0&path=/image", `#file=${FITS}`, `#file=${HDF5}&path=/temperature`]) {
+  for (const hash of ["#file=0&path=/image", "#file=0&path=/image&more=1", `#file=${FITS}`, `#file=${FITS}&more=1`, `#file=${HDF5}&path=/temperature`]) {
     await page.goto("about:blank");
     await page.goto(at(hash));
     await drawn(page);
@@ -425,7 +437,7 @@ test("text, blocks and checksums", async () => {
   const page = await newPage(browser);
   await page.goto(at("#file=0&path=/notes"));
   await page.getByText("line 3 of the notes").waitFor();
-  await page.getByRole("tab", { name: "Text of the file" }).click();
+  await page.getByRole("tab", { name: "Source" }).click();
   await page.getByText("#ASDF_STANDARD 1.5.0").or(page.getByText("notes: |")).first().waitFor();
   await page.goto(at("#file=0&path=&view=blocks"));
   await page.getByText("5760000").first().waitFor();

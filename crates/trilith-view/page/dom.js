@@ -26,6 +26,9 @@ export function bytes(n) {
   return `${at === 0 ? n : n.toPrecision(3)} ${n === 1 && at === 0 ? "byte" : units[at]}`;
 }
 
+/** Name and kind of an HDU; the first one without a name has its kind alone. */
+export const titled = ({ label, kind }) => [label === kind ? "" : label, kind].filter(Boolean).join(" ");
+
 /** A number with few digits. */
 export function short(x) {
   if (x === null || x === undefined) return "–";

@@ -1,7 +1,7 @@
 // What belongs to a whole file, and the facts of an item.
 
 import { json, isGivenUp } from "./api.js";
-import { bytes, el } from "./dom.js";
+import { bytes, el, titled } from "./dom.js";
 import { Pages, Rows } from "./rows.js";
 
 const table = (pairs) => el("table", { class: "facts" }, ...pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
@@ -13,7 +13,7 @@ export const FileViews = {
     const { array } = item;
     const pairs = [
       ["path", item.path || "/"], ["kind", item.kind], ["tag", item.tag], ["value", item.text], ["entries", item.summary], ["unit", item.unit],
-      ["HDU", item.hdu && [item.hdu.label, item.hdu.kind].filter(Boolean).join(", ")], ["comment", item.comment], ["role", item.role], ["reference", item.reference], ["problem", item.problem], ["line of the text", item.line],
+      ["HDU", item.hdu && titled(item.hdu)], ["comment", item.comment], ["role", item.role], ["reference", item.reference], ["problem", item.problem], ["line of the text", item.line],
     ];
     if (array) {
       pairs.push(["datatype", array.datatype], ["shape", JSON.stringify(array.shape)], ["byte order", array.byteorder], ["stored", array.storage],
@@ -27,7 +27,7 @@ export const FileViews = {
   async blocks(host, wants) {
     const page = (offset, limit) => json("blocks", { file: wants.file, offset, limit });
     const first = await page(0, 100);
-    host.append(el("div", { class: "tools quiet" }, `${first.count.toLocaleString("en")} entries`));
+    host.append(el("div", { class: "tools quiet" }, `${first.count.toLocaleString("en")} ${first.count === 1 ? "entry" : "entries"}`));
     const box = el("div", { class: "plotted" });
     host.append(box);
     const widths = first.columns.map((name) => ({ item: 280, checksum: 290, datatype: 160 })[name] ?? 120);
@@ -60,7 +60,7 @@ export const FileViews = {
           el("ul", {}, ...answer.problems.map((text) => el("li", { class: "bad" }, text)), ...answer.warnings.map((text) => el("li", {}, text))),
         );
       } catch (error) {
-        said.replaceChildren(el("p", { class: "bad" }, isGivenUp(error) ? "This was given up." : error.message));
+        said.replaceChildren(el("p", { class: "bad" }, isGivenUp(error) ? "Cancelled." : error.message));
       }
     };
     host.append(el("div", { class: "padded" }, el("p", {}, "Compares every checksum with what is stored; the whole file is read."),

@@ -481,8 +481,8 @@ export class ImageView {
   // ---- another array
 
   comparing() {
-    const path = el("input", { type: "text", class: "mono", placeholder: "/path of another array", size: "18", "aria-label": "Path of the array to compare with", value: state.get("with") });
-    const how = el("select", { "aria-label": "How to compare" }, el("option", { value: "" }, "Compare with…"),
+    const path = el("input", { type: "text", class: "mono", placeholder: "/path of array", size: "14", "aria-label": "Path of the array to compare with", value: state.get("with") });
+    const how = el("select", { "aria-label": "How to compare" }, el("option", { value: "" }, "Compare"),
       el("option", { value: "blink", selected: state.get("how") === "blink" }, "blink"),
       el("option", { value: "difference", selected: state.get("how") === "difference" }, "difference"));
     const named = (file) => file.name.split(/[\\/]/).filter(Boolean).pop() ?? file.name;
@@ -536,7 +536,7 @@ export class ImageView {
 
   /** A field for a position to go to, for an image that has coordinates. */
   going() {
-    const field = el("input", { type: "text", class: "mono", placeholder: "83.6,-5.4 or 05:34:24,-05:24:00", size: "26", "aria-label": "Position to go to" });
+    const field = el("input", { type: "text", class: "mono", placeholder: "83.6,-5.4 or 05:34:24,-05:24:00", size: "20", "aria-label": "Position to go to" });
     field.addEventListener("change", () => this.goTo(field.value).catch((error) => { if (!isGivenUp(error)) this.note(error.message); }));
     this.position = el("label", { hidden: true, title: "Longitude and latitude, in degrees or in hours and degrees. C copies the position under the pointer." }, "Go to", field);
     return this.position;
@@ -559,10 +559,10 @@ export class ImageView {
   // ---- quality flags
 
   flagging() {
-    const path = el("input", { type: "text", class: "mono", placeholder: "/path of quality flags", size: "18", "aria-label": "Path of the array of quality flags", value: state.get("flags") });
+    const path = el("input", { type: "text", class: "mono", placeholder: "/path of flags", size: "14", "aria-label": "Path of the array of quality flags", value: state.get("flags") });
     path.addEventListener("change", () => { state.set({ flags: path.value }); this.overlay(); });
     const isWhole = /^(u?int\d+|bool8)$/.test(this.item.array.datatype);
-    const own = isWhole ? el("button", { type: "button", title: "Each bit in a colour of its own", onclick: () => {
+    const own = isWhole ? el("button", { type: "button", title: "Each bit in a separate colour", onclick: () => {
       path.value = state.get("flags") === this.wants.path ? "" : this.wants.path;
       state.set({ flags: path.value });
       this.overlay();

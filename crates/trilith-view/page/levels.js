@@ -25,7 +25,7 @@ export class Levels {
       tools.append(select);
       return select;
     };
-    this.intervals = choose("interval", "Interval", [...INTERVALS, ["", "by hand"]], this.low === undefined ? this.interval : "");
+    this.intervals = choose("interval", "Interval", [...INTERVALS, ["", "manual"]], this.low === undefined ? this.interval : "");
     const number = (key, label) => {
       const input = el("input", { class: "number", type: "text", inputmode: "decimal", "aria-label": label });
       input.addEventListener("change", () => {
@@ -35,7 +35,7 @@ export class Levels {
       tools.append(input);
       return input;
     };
-    this.inputs = { low: number("low", "First colour from"), high: number("high", "Last colour from") };
+    this.inputs = { low: number("low", "Lower display limit"), high: number("high", "Upper display limit") };
     choose("stretch", "Stretch", choices.stretches.map(({ name }) => [name, name]), state.get("stretch") || "linear");
     this.shares = new Map(choices.stretches.map(({ name, shares }) => [name, shares]));
     this.colours = choose("cmap", "Colours", choices.maps.map((map) => [map.name, map.name]), state.get("cmap") || "gray");
@@ -178,7 +178,7 @@ export class Levels {
     if (!this.counted?.counts?.length) return;
     const { counts, edges } = this.counted;
     const heights = counts.map((count) => Math.log10(count + 1));
-    this.axes = axes(context, width, height, [edges[0], edges[edges.length - 1]], [0, Math.max(...heights, 1)], { left: 10, bottom: 20, top: 4, grid: false });
+    this.axes = axes(context, width, height, [edges[0], edges[edges.length - 1]], [0, Math.max(...heights, 1)], { left: 10, bottom: 20, top: 4, grid: false, hasHeights: false });
     bars(context, { counts: heights, edges }, this.axes.x, this.axes.y, colour("quiet"));
     this.ribbon(context);
     const { box } = this.axes;

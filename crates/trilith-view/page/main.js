@@ -2,7 +2,7 @@
 
 import { cancelAll, isGivenUp, json, tracked } from "./api.js";
 import { Attributes } from "./attributes.js";
-import { by, bytes, copy, el } from "./dom.js";
+import { by, bytes, copy, el, titled } from "./dom.js";
 import { FileViews } from "./file.js";
 import { ImageView } from "./image.js";
 import { LineView } from "./line.js";
@@ -13,7 +13,7 @@ import { TableView } from "./table.js";
 import * as transport from "./transport.js";
 import { Tree } from "./tree.js";
 
-const NAMES = { image: "Image", plot: "Plot", table: "Table", text: "Text", statistics: "Statistics", facts: "Facts", source: "Text of the file", blocks: "Blocks", verify: "Verify" };
+const NAMES = { image: "Image", plot: "Plot", table: "Table", text: "Text", statistics: "Statistics", facts: "Details", source: "Source", blocks: "Blocks", verify: "Verify" };
 
 let files = [];
 let choices = null;
@@ -111,9 +111,9 @@ function head(file) {
   const { array } = item;
   by("head").replaceChildren(
     el("h1", { class: "mono" }, item.path || base(name)),
-    ...[fact("HDU", item.hdu && [item.hdu.label, item.hdu.kind].filter(Boolean).join(" ")), fact("", array ? array.datatype : item.kind), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
-      fact("", array && bytes(array.nbytes)), fact("tag", array ? "" : item.tag?.replace(/^.*asdf\//, "")), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
-    ...copies.map(([label, text]) => el("button", { type: "button", title: text, onclick: () => copy(text) }, label)),
+    ...[fact("HDU", item.hdu && titled(item.hdu)), fact("", array ? array.datatype : item.hdu ? "" : kindOf(item)), fact("shape", array && JSON.stringify(array.shape)), fact("unit", item.unit), fact("", array?.storage),
+      fact("", array && bytes(array.nbytes)), fact("tag", array || !hasTags() ? "" : item.tag?.replace(/^.*asdf\//, "")), fact("", item.array?.remarks?.join(", "))].filter(Boolean),
+    el("span", { class: "copies" }, ...copies.map(([label, text]) => el("button", { type: "button", title: text, onclick: () => copy(text) }, label))),
     item.comment ? el("span", { class: "fact comment" }, item.comment) : "",
   );
 }
@@ -133,6 +133,12 @@ function tabs(all, chosen) {
   by("tabs").replaceChildren(...made, ...beside);
   open(chosen).catch(failed);
 }
+
+/** Whether the tags and lines of the tree are those of the file: the tree of a FITS file is made from its HDUs. */
+const hasTags = () => about?.format !== "FITS";
+
+/** What an item is called in the words of its format. */
+const kindOf = ({ kind }) => (kind === "mapping" && /HDF5|netCDF/.test(about?.format) ? "group" : kind);
 
 /** What a view is called: formats have their own names for the same thing. */
 function named(name) {
@@ -199,7 +205,7 @@ async function fill(host, name) {
     host.append(view.element);
   } else if (name === "facts") {
     show(host);
-    FileViews.facts(host, item);
+    FileViews.facts(host, { ...item, kind: item.hdu ? "HDU" : kindOf(item), ...(hasTags() ? {} : { tag: null, line: null }) });
   } else {
     show(host);
     FileViews[name](host, wants);
@@ -220,10 +226,10 @@ by("theme").addEventListener("click", () => {
 try { const theme = localStorage.getItem("theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* the system's */ }
 
 const KEYS = [
-  ["/", "search"], ["?", "these keys"], ["Escape", "give up what is going on"], ["Arrows, Enter", "in the tree: move, open, choose"],
-  ["+ − 0 1", "in a picture: zoom in, zoom out, fit, one pixel for each element"], ["Arrows", "in a picture or a plot: move"],
-  ["A", "header or attributes next to the data"], ["F  I", "in a picture: first row at the top or the bottom, reverse the colours"],
-  ["P  H  M  B", "in a picture: profiles, histogram, mask, blink"], ["C", "in a picture: copy the position on the sky"], ["Home, End, Page keys", "in tables and texts"],
+  ["/", "search"], ["?", "show these keys"], ["Escape", "cancel the running task"], ["Arrows, Enter", "in the tree: move, open, select"],
+  ["+ − 0 1", "in an image: zoom in, zoom out, fit, one pixel for each element"], ["Arrows", "in an image or a plot: move"],
+  ["A", "header or attributes next to the data"], ["F  I", "in an image: first row at the top or the bottom, reverse the colours"],
+  ["P  H  M  B", "in an image: profiles, histogram, mask, blink"], ["C", "in an image: copy the position on the sky"], ["Home, End, Page keys", "in tables and text: scroll"],
 ];
 by("keys").append(el("h2", {}, "Keys"), el("table", { class: "facts" }, ...KEYS.map(([key, what]) => el("tr", {}, el("th", {}, key), el("td", {}, what)))),
   el("form", { method: "dialog" }, el("button", {}, "Close")));

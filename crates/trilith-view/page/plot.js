@@ -24,7 +24,7 @@ export function reach(...lists) {
 }
 
 /** A plot's box and its scales. */
-export function axes(context, width, height, [x0, x1], [y0, y1], { names = {}, left = names.y ? 84 : 64, bottom = names.x ? 42 : 24, top = 8, right = 10, grid = true } = {}) {
+export function axes(context, width, height, [x0, x1], [y0, y1], { names = {}, left = names.y ? 84 : 64, bottom = names.x ? 42 : 24, top = 8, right = 10, grid = true, hasHeights = true } = {}) {
   if (y0 === y1) { y0 -= 0.5; y1 += 0.5; }
   if (x0 === x1) { x0 -= 0.5; x1 += 0.5; }
   const box = { left, top, width: Math.max(1, width - left - right), height: Math.max(1, height - top - bottom) };
@@ -42,7 +42,7 @@ export function axes(context, width, height, [x0, x1], [y0, y1], { names = {}, l
   }
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const at of ticks(y0, y1, box.height / 40)) {
+  for (const at of hasHeights ? ticks(y0, y1, box.height / 40) : []) {
     if (grid) line(context, box.left, y(at), box.left + box.width, y(at));
     context.fillText(short(at), box.left - 5, y(at));
   }

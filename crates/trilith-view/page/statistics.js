@@ -25,7 +25,7 @@ export class StatisticsView {
         el("tr", {}, el("th", {}, name), el("td", { class: "mono" }, value === null ? "–" : isCount ? String(value) : number(value))))));
       this.drawn.draw();
     } catch (error) {
-      this.list.replaceChildren(el("p", { class: isGivenUp(error) ? "quiet" : "bad" }, isGivenUp(error) ? "This was given up." : error.message));
+      this.list.replaceChildren(el("p", { class: isGivenUp(error) ? "quiet" : "bad" }, isGivenUp(error) ? "Cancelled." : error.message));
     }
   }
 

@@ -5,8 +5,18 @@ import { el } from "./dom.js";
 import { Pages, Rows } from "./rows.js";
 import * as state from "./state.js";
 
+/** A number with its noun. */
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
 const HEAD = 40;
 const NUMBER = 90;
+
+/** Characters of a cell: a number, or a short list of numbers. */
+function cellLength(type) {
+  const one = /^float64|^complex/.test(type) ? 19 : 8;
+  const [, length] = /^(?:u?int|float|complex)\d+ \[(\d+)\]$/.exec(type) ?? [];
+  return length ? Math.min(4, Number(length)) * one : one;
+}
 
 export class TableView {
   constructor(host, wants, first) {
@@ -15,7 +25,7 @@ export class TableView {
     this.descending = state.get("descending") === "1";
     this.status = el("span", { class: "mono", role: "status" });
     const go = el("input", { class: "number", type: "number", min: "0", placeholder: "row", "aria-label": "Go to row" });
-    const tools = el("div", { class: "tools" }, el("span", { class: "quiet" }, `${first.count.toLocaleString("en")} rows, ${first.column_count.toLocaleString("en")} columns`),
+    const tools = el("div", { class: "tools" }, el("span", { class: "quiet" }, `${counted(first.count, "row")}, ${counted(first.column_count, "column")}`),
       el("label", {}, "Go to row", go));
     go.addEventListener("keydown", (event) => { if (event.key === "Enter" && go.value) this.goTo(Number(go.value)); });
     this.first = Number(state.get("column") || 0);
@@ -62,7 +72,7 @@ export class TableView {
     this.columns = answer.columns.map((column) => ({
       ...column,
       right: /^(u?int|float|complex)/.test(column.type),
-      width: Math.min(320, Math.max(90, 9 * Math.max(column.name.length + 3, column.type.length * 0.8, /^float64|^complex/.test(column.type) ? 19 : 8))),
+      width: Math.min(320, Math.max(90, 9 * Math.max(column.name.length + 3, column.type.length * 0.8, cellLength(column.type)))),
     }));
     const sorter = (column) => {
       const is = this.sort === column.name;

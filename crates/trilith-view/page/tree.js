@@ -158,12 +158,15 @@ export class Tree {
     else row.removeAttribute("aria-expanded");
     const twist = item.open && !this.found ? (isOpen ? "▾" : "▸") : "";
     const unit = item.unit ? ` ${item.unit}` : "";
+    // The first HDU without a name is called as its kind.
+    const [kind, ...facts] = item.text.split("  ");
+    const text = item.label && item.label === kind ? facts.join("  ") : item.text;
     const name = this.found ? item.address ?? item.path : item.label ? `${item.index}  ${item.label}` : item.name ?? String(item.index);
     row.append(
       el("span", { class: "twist", "aria-hidden": "true" }, twist),
       el("span", { class: `sign is-${item.kind}`, title: item.tag ?? item.kind }, SIGNS[item.kind] ?? ""),
       el("span", { class: "name", title: item.comment ? `${item.path}\n${item.comment}` : item.path }, name === "" ? "\"\"" : name),
-      el("span", { class: "text" }, `${item.text}${unit}${item.role ? `  (${item.role})` : ""}`),
+      el("span", { class: "text" }, `${text}${unit}${item.role ? `  (${item.role})` : ""}`),
     );
   }
 

@@ -39,7 +39,7 @@ pub(super) fn answer_file(session: &ViewerSession, request: &ViewerRequest) -> R
     let text = match (file.family(), is_derived) {
         ("fits", _) => "Headers as a tree",
         (_, true) => "Derived layout",
-        _ => "Text of the file",
+        _ => "Source",
     };
     said["names"] = json!({"header": if is_fits { "Header" } else { "Attributes" }, "source": text});
     if let (Some(asdf), Some(object)) = (file.as_asdf(), said.as_object_mut()) {
