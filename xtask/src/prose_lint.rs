@@ -210,7 +210,7 @@ fn find_habits(paragraphs: &[String]) -> (Vec<String>, Vec<String>) {
         if FIRST.contains(&first) && !sentence.ends_with('?') {
             begin.push(sentence.to_owned());
         }
-        // Names of files, options and the like are no words.
+        // Names of files, options and the like are not words.
         let edges = |c: char| !c.is_alphanumeric() && !"{}".contains(c);
         let words = sentence.split_whitespace().map(|word| word.trim_matches(edges));
         let words: Vec<&str> = words.map(|word| if word.contains(|c: char| "/#=_.{}".contains(c)) { "" } else { word }).collect();

@@ -634,7 +634,7 @@ int32_t trilith_options_new(trilith_options **out, trilith_error **error);
 int32_t trilith_options_limit(trilith_options *options, const char *assignment, trilith_error **error);
 
 /*
- Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
+ Allows references to lead to this folder (a path that ends in `/`) or to URLs with this prefix.
  */
 int32_t trilith_options_allow(trilith_options *options, const char *folder_or_address, trilith_error **error);
 

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn trilith_options_limit(
     call!(error, get_mut(options)?.limits.set(required_str(assignment)?))
 }
 
-/// Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
+/// Allows references to lead to this folder (a path that ends in `/`) or to URLs with this prefix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_allow(
     options: *mut trilith_options,

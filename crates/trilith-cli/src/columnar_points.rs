@@ -44,7 +44,7 @@ pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
                 ParquetField::Str(value) => TableCell::Text(value.clone()),
                 ParquetField::Null => TableCell::Null,
                 // A list or a time is not a number.
-                _ => TableCell::Text("a value that is no number".to_owned()),
+                _ => TableCell::Text("a value that is not a number".to_owned()),
             });
         }
     }
@@ -86,6 +86,6 @@ fn arrow_cell(array: &ArrayRef, at: usize) -> TableCell {
     }
     match any.downcast_ref::<StringArray>() {
         Some(array) => TableCell::Text(array.value(at).to_owned()),
-        None => TableCell::Text("a value that is no number".to_owned()),
+        None => TableCell::Text("a value that is not a number".to_owned()),
     }
 }

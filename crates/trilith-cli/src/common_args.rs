@@ -30,7 +30,7 @@ pub(crate) struct CommonArgs {
     /// Raise or lower a limit against hostile files, e.g. depth=1000 or memory=8G
     #[arg(long = "limit", global = true, hide_short_help = true, value_name = "NAME=VALUE")]
     pub limits: Vec<String>,
-    /// Permit references of a file to this folder (DIR/, .., file:///DIR/) or to URLs that begin like this
+    /// Permit references of a file to this folder (DIR/, .., file:///DIR/) or to URLs with this prefix
     #[arg(long = "allow", global = true, hide_short_help = true, value_name = "DIR|URL-PREFIX")]
     pub allow: Vec<String>,
     /// Set an option for remote files, e.g. timeout=5, cache=256M or cache-dir=PATH (also TRILITH_REMOTE)

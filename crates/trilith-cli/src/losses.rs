@@ -11,7 +11,7 @@ use crate::session::Session;
 /// Permission for losses.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct AllowLoss {
-    /// Write OUT even if it cannot hold everything, or holds damaged blocks; losses are reported
+    /// Write OUT even if it cannot store everything, or contains damaged blocks; losses are reported
     #[arg(long)]
     pub allow_loss: bool,
 }

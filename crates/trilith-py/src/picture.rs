@@ -98,7 +98,7 @@ impl Picture {
 
 /// Draws an array.
 ///
-/// An array of two axes becomes an image, and one of one axis a plot. Of an array with more axes the first plane is drawn. A
+/// An array of two axes becomes an image, and one of one axis a plot. With more axes, the first plane is drawn. A
 /// notebook shows the result.
 ///
 /// Parameters

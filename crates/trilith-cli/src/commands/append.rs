@@ -18,8 +18,8 @@ use crate::outputs::report_written;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
-/// The rows of an exploded file go into the file of the array. In a Dudley file, name a list, which gets one item for
-/// each row, or the last array, if the file stores its first dimension. NAME=ROWS.npy appends several variables, all or
+/// In an exploded file, the rows go into the file of the array. In a Dudley file, append to a list, which gets one item
+/// for each row, or to the last array, if the file stores its first dimension. NAME=ROWS.npy appends several variables, all or
 /// none of them. Several processes can append to one Dudley file, because each waits for the others.
 #[derive(Debug, Args)]
 pub(crate) struct Append {

@@ -19,9 +19,9 @@ use crate::output_file::OutputFile;
 
 /// Write a file without gaps and unused blocks
 ///
-/// Content of unused space is left out, but a file that holds some is repacked over itself only with --drop-gaps. The command aligns the blocks, and writes checksums and the block index again. Parts of
-/// blocks that no array uses are dropped. If no array names a block, something else may refer to it by number, so all blocks stay, under
-/// their numbers.
+/// Repack leaves out the content of unused space (over the same name only with --drop-gaps) and parts of blocks that no array uses. It aligns
+/// the blocks, and writes checksums and the block index again. If no array names a block, something else may refer to it by number, so all
+/// blocks stay, under their numbers.
 #[derive(Debug, Args)]
 #[command(override_usage = "trilith repack [OPTIONS] <IN> <OUT>\n       trilith repack [OPTIONS] <IN>... -o <OUT>")]
 pub(crate) struct Repack {

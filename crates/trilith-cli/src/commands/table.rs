@@ -38,9 +38,9 @@ use crate::output_file::OutputFile;
 pub(crate) struct Table {
     #[command(flatten)]
     files: InputFiles,
-    /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
-    /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and
-    /// @scale (arcsec), also without a path for the first image
+    /// A column: its name and the path of its values, which may end in @shape, @dtype, @ndim, @size, @nbytes, @codec,
+    /// @min, @max or @mean for an array, and in @unit, @tag or @kind for any item. Coordinates have @centre, @footprint
+    /// (degrees) and @scale (arcsec), also without a path for the first image
     ///
     /// With FILE#/path: the name of a column of the table (default: all)
     #[arg(short, long = "column", value_name = "NAME=/path")]
@@ -51,8 +51,8 @@ pub(crate) struct Table {
     /// With FILE#/path: only the first N rows that meet the condition
     #[arg(short = 'n', long = "first", value_name = "N")]
     first: Option<u64>,
-    /// Keep only files with an image that holds this position, ICRS in degrees or as 12:30:00,-45:10:05.5, or comes within a
-    /// radius of it, as 30arcsec
+    /// Keep only files with an image that contains this position (ICRS, in degrees or as 12:30:00,-45:10:05.5), or is
+    /// within RADIUS of it, such as 30arcsec
     #[arg(long, value_name = "LON,LAT[,RADIUS]", allow_hyphen_values = true)]
     covers: Option<String>,
     #[command(flatten)]
@@ -64,8 +64,8 @@ pub(crate) struct Table {
     /// Sort by a column, or by several separated by commas; in descending order with :desc
     #[arg(long, value_name = "COLUMN[:desc]")]
     sort: Option<String>,
-    /// A row for each item of this list; the paths of columns start at the item (. is the item itself), //path at the
-    /// root of the file, and @index is the number of the item
+    /// Make a row for each item of this list. Paths of columns start at the item: . is the item itself, and @index its
+    /// number. //path starts at the root of the file
     #[arg(long, value_name = "/list")]
     each: Option<String>,
     /// Write to a file: .csv, .jsonl, .parquet or .arrow; - for CSV on standard output

@@ -105,7 +105,7 @@ impl<'o> ClaimedOutputs<'o> {
                 return Err(Error::invalid_input(
                     "cannot check whether two of these outputs have the same name: there are too many",
                 )
-                .hint("put {n} at the end of the name, after a character that is no digit: '{stem}_{n}.fits'"));
+                .hint("put {n} at the end of the name, after a character that is not a digit: '{stem}_{n}.fits'"));
             }
             let Some(output) = self.outputs.nth_name(number, &item.file, item.path()) else { return Ok(()) };
             // Links make two names of one file, which are one output.

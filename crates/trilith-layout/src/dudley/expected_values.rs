@@ -146,7 +146,7 @@ impl<'l> Expectation<'l> {
                 (EXPECT_RANGE, Attribute::List(list)) if list.len() == 2 => made.range = list.first().zip(list.get(1)),
                 (EXPECT_VALUE | EXPECT_RANGE, _) => {
                     let path = layout.path(item);
-                    return Err(Error::invalid_input(format!("{name} of {path} is no value that elements could have"))
+                    return Err(Error::invalid_input(format!("{name} of {path} is not a value that elements can have"))
                         .hint("write expect_value=3 or expect_range=[0, 1]"));
                 }
                 _ => {}

@@ -20,7 +20,7 @@ impl ParamSetting {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for anything else.
     pub fn parse(text: &str) -> Result<(String, Self)> {
-        let bad = || Error::invalid_input(format!("{text:?} is no parameter")).hint("write NAME=3 or NAME=fill");
+        let bad = || Error::invalid_input(format!("{text:?} is not a parameter")).hint("write NAME=3 or NAME=fill");
         let (name, value) = text.split_once('=').ok_or_else(bad)?;
         let setting = match value.trim() {
             "fill" => Self::Fill,
@@ -71,7 +71,7 @@ pub(super) fn apply_settings(
     let known = end(count)?;
     if known != len {
         let message = if known < len {
-            format!("the last {} bytes of the file are no whole record of {row} bytes", len - known)
+            format!("the last {} bytes of the file are not a whole record of {row} bytes", len - known)
         } else {
             format!("the file has {len} bytes, and its data begin after them")
         };

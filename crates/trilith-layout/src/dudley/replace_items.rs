@@ -113,7 +113,7 @@ fn encode_replacement(file: &DudleyFile, items: &[(String, NewElements)]) -> Res
 
 /// Returns a single element of a datatype.
 fn parse_element(text: &str, datatype: &Datatype) -> Result<Array> {
-    let wrong = || Error::invalid_input(format!("{text:?} is no {datatype}"));
+    let wrong = || Error::invalid_input(format!("{text:?} is not of the datatype {datatype}"));
     let text = text.trim();
     if datatype.is_text() {
         return Array::from_texts(&[text], &[]);
@@ -145,7 +145,11 @@ fn parse_element(text: &str, datatype: &Datatype) -> Result<Array> {
             stored.to_le_bytes().to_vec()
         }
         Datatype::Float64 => text.parse::<f64>().map_err(|_| wrong())?.to_le_bytes().to_vec(),
-        _ => return Err(Error::unsupported(format!("{text:?} is no value of {datatype}")).hint("give the elements as an array")),
+        _ => {
+            return Err(
+                Error::unsupported(format!("{text:?} is not a value of {datatype}")).hint("give the elements as an array")
+            );
+        }
     };
     Array::from_bytes(content, datatype.clone(), Byteorder::Little, Vec::new())
 }

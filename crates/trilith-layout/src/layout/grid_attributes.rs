@@ -223,7 +223,7 @@ impl ElementType {
     /// Returns the type with the dimensions that come with it.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no type.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is not a type.
     pub fn resolve(&self, limits: &Limits) -> Result<TypeAndDims> {
         let wrong = || Error::malformed(format!("{} \"{self}\" is not a datatype such as \"<f8\"", word::TYPE));
         let layout = match self {
@@ -308,7 +308,7 @@ impl<'a> GridAttributes<'a> {
     /// value may be as it is stored.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the fill value is no element of the datatype.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the fill value is not an element of the datatype.
     pub fn fill_bytes(&self, datatype: &Datatype, order: Byteorder, stored_size: usize) -> Result<Vec<u8>> {
         let size = to_usize(datatype.item_size())?;
         let Some(StorageField::Fill(fill)) = self.fill else { return Ok(vec![0; stored_size]) };

@@ -784,7 +784,7 @@ impl Layout {
         })
     }
 
-    /// Returns the attributes of an item that are no properties ([`Layout::storage_fields`]).
+    /// Returns the attributes of an item that are not properties ([`Layout::storage_fields`]).
     #[doc(hidden)]
     pub fn plain_attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
         self.notes_of(id).iter().filter_map(|note| match &note.said {

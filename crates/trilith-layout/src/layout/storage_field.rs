@@ -1,4 +1,4 @@
-//! Properties of items that are no attributes in their file: how an array is stored, and what its axes and elements mean.
+//! Properties of items that are not attributes in their file: how an array is stored, and what its axes and elements mean.
 //!
 //! A property is a typed field of the model. The language spells it as an attribute `grid_…`, which only this module makes and
 //! reads ([`StorageField::to_attribute`], [`StorageField::from_attribute`]).
@@ -368,7 +368,7 @@ impl StorageField {
         }
     }
 
-    /// Reads an attribute of a layout; None for one that is no property.
+    /// Reads an attribute of a layout; None for one that is not a property.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the value is not what the property has to be.

@@ -81,7 +81,7 @@ fn solve_distortion(forward: &Transform, rough: &Transform, target: &[Vec<f64>])
             let (by_x, by_y) = (a * off_x + b * off_y, c * off_x + d * off_y);
             pixels[0][at] += by_x;
             pixels[1][at] += by_y;
-            // NaN is no step.
+            // NaN is not a step.
             longest = longest.max(by_x.abs()).max(by_y.abs());
         }
         // The last step makes the fault smaller by several digits.

@@ -144,7 +144,7 @@ impl Tree {
                 note(TreeRule::TagContent, problem, node.span());
             }
             if let Some(escape) = surrogate_escape(node) {
-                let message = format!("the escape {escape} is a surrogate, which is no character");
+                let message = format!("the escape {escape} is a surrogate, which is not a character");
                 note(TreeRule::SurrogateEscape, message, node.span());
             }
         }

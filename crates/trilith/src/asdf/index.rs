@@ -156,7 +156,7 @@ fn parse_index_line(line: &str) -> Option<u64> {
 
 /// The offsets in any other list: YAML 1.1, so that an offset may be hexadecimal, or have a tag.
 fn parse_yaml_list(body: &str, limits: &Limits) -> std::result::Result<Vec<u64>, String> {
-    let tree = Tree::parse(body, limits).map_err(|error| format!("it is no YAML: {}", error.message()))?;
+    let tree = Tree::parse(body, limits).map_err(|error| format!("it is not valid YAML: {}", error.message()))?;
     let root = tree.root();
     if !root.is_sequence() {
         return Err("it is not a list".to_owned());

@@ -212,7 +212,7 @@ pub(crate) fn non_uri_character(uri: &str) -> Option<char> {
     uri.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
 }
 
-/// Returns the `source` of an ndarray that is no URI as it is written, and the first character that a URI does not have.
+/// Returns the `source` of an ndarray that is not a URI as it is written, and the first character that a URI does not have.
 pub(crate) fn find_non_uri_source(node: Node<'_>) -> Option<(String, char)> {
     let source = node.is_mapping().then(|| node.get("source")).flatten()?.as_str()?;
     let character = non_uri_character(&source).filter(|_| !source.starts_with("fits:"))?;

@@ -245,7 +245,7 @@ impl AttributeSelector {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an empty name, and for a quote without an end.
     pub fn parse(text: &str) -> Result<Self> {
         Self::read(text)
-            .ok_or_else(|| Error::invalid_input(format!("{text:?} is no name of an attribute")).hint("write /path@NAME"))
+            .ok_or_else(|| Error::invalid_input(format!("{text:?} is not the name of an attribute")).hint("write /path@NAME"))
     }
 
     fn read(text: &str) -> Option<Self> {

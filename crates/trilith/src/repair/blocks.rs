@@ -216,7 +216,7 @@ fn recover_data(
         return truncated(stored, have, of);
     }
     let id = CodecId(block.compression);
-    // The size that the block has as a whole is no claim about these bytes, which the limits would refuse.
+    // The size that the block has as a whole is not a claim about these bytes, which the limits would refuse.
     let most = codec::max_decoded_len(id, stored.len(), limits)?;
     let decoded = codec::decoder(id, stored, block.data_size.min(most), limits)?;
     let have = find_readable_len(&*decoded, limits);

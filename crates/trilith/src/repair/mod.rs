@@ -90,7 +90,7 @@ pub struct SalvagedFile {
 /// Looks what is left of a file, whatever state it is in.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`] for what is or was no file of the family, [`ErrorKind::Io`],
+/// Returns [`ErrorKind::Unsupported`] if it is not a file of the family, and never was, [`ErrorKind::Io`],
 /// [`ErrorKind::Limit`] if the text is too long.
 ///
 /// ```

@@ -74,7 +74,7 @@ pub(super) fn read_c(source: &str, model: CModel, lengths: &[LengthMember], defi
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));
         let is_name = split_first_word(name) == (name, "") && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !is_name || value.contains(['\n', '\r']) {
-            return Err(Error::invalid_input(format!("{define:?} is no macro")).hint("write -D NAME or -D NAME=VALUE"));
+            return Err(Error::invalid_input(format!("{define:?} is not a macro")).hint("write -D NAME or -D NAME=VALUE"));
         }
         let _ = write!(text, "\n#define {name} {value}");
     }
@@ -1048,7 +1048,7 @@ mod tests {
         for (lengths, what) in [
             ("NX=mesh.n", "no member n; it has nx, ny, title, time, cycle"),
             ("NX=grid.nx", "no struct grid"),
-            ("NX=mesh.time", "time is no integer"),
+            ("NX=mesh.time", "time is not an integer"),
         ] {
             let lengths = [lengths, "ny=mesh.ny"].map(|text| text.parse().unwrap());
             let error = read_c(&source, CModel::default(), &lengths, &[]).unwrap_err().to_string();
@@ -1087,7 +1087,7 @@ mod tests {
             (twice.as_str(), "nx=grid.nx", "contains grid several times"),
             (source, "nx=part.x", "part is not in head"),
             (source, "nx=head.first.x", "an array of structs"),
-            (source, "nx=head.grid.kind.x", "kind is no struct"),
+            (source, "nx=head.grid.kind.x", "kind is not a struct"),
         ] {
             let error = with_lengths(source, &[length, "ny=head.grid.ny"]).unwrap_err().to_string();
             assert!(error.contains(what), "{length}: {error}");

@@ -37,7 +37,7 @@ impl Locate {
             Some(catalog) => catalog,
             None if self.input.read_catalog(session)?.is_some() => &self.input.file,
             None => {
-                let message = format!("{} is no catalog that holds the layout of its files", self.input.file);
+                let message = format!("{} is not a catalog that contains the layout of its files", self.input.file);
                 return Err(Error::invalid_input(message).hint("name the catalog with --catalog"));
             }
         };

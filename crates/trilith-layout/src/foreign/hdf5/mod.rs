@@ -292,7 +292,7 @@ impl LayoutWriter<'_> {
         }
         if header.find_message(kind::MSG_DATA_LAYOUT).is_none() {
             if header.find_message(kind::MSG_DATATYPE).is_none() {
-                let why = Error::unsupported("an object that is no group, dataset or datatype");
+                let why = Error::unsupported("an object that is not a group, dataset or datatype");
                 return self.builder.write_unreadable_item(name, &why);
             }
             self.builder.write_item(name, &ItemSpec::null())?;

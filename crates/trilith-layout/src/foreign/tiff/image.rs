@@ -447,7 +447,7 @@ pub(super) struct WriteResult {
 /// The tables that the JPEG images of a directory share: a JPEG file without an image.
 fn read_jpeg_tables(file: &TiffFile<'_>, tags: &Ifd) -> Result<Vec<u8>> {
     let Some(tag) = tags.find_tag(id::JPEG_TABLES) else { return Ok(Vec::new()) };
-    let wrong = || Error::malformed("the tables of JPEG are no bytes");
+    let wrong = || Error::malformed("the tables of JPEG are not bytes");
     if tag.count > MAX_JPEG_TABLES {
         return Err(Error::malformed(format!("{} bytes of tables of JPEG, more than {MAX_JPEG_TABLES}", tag.count)));
     }

@@ -139,7 +139,7 @@ impl StructTable {
             let Some(member) = members.iter().find(|member| member.name == *name) else {
                 let known: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
                 let message = match known.is_empty() {
-                    true => format!("{} is no struct, so it has no member {name}", way.get(..at).unwrap_or(&[]).join(".")),
+                    true => format!("{} is not a struct, so it has no member {name}", way.get(..at).unwrap_or(&[]).join(".")),
                     false => format!("the struct {here} has no member {name}; it has {}", known.join(", ")),
                 };
                 return Err(Error::invalid_input(message));
@@ -147,7 +147,7 @@ impl StructTable {
             if at + 1 < way.len() {
                 let (base, dims) = split_type(&member.layout_type);
                 if !dims.is_empty() {
-                    return Err(Error::unsupported(format!("{name} is an array of structs, whose members are no lengths")));
+                    return Err(Error::unsupported(format!("{name} is an array of structs, whose members cannot be lengths")));
                 }
                 here = base.to_owned();
                 continue;
@@ -158,7 +158,7 @@ impl StructTable {
                     return Err(Error::unsupported(format!("{name} is an unsigned integer of one or two bytes, which no length of a layout is"))
                         .hint("declare it as a signed integer, if no value needs the highest bit"));
                 }
-                _ => return Err(Error::invalid_input(format!("{name} is no integer, so it is no length"))),
+                _ => return Err(Error::invalid_input(format!("{name} is not an integer, so it cannot be a length"))),
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ impl std::str::FromStr for LengthMember {
                 return Ok(Self { name: name.to_owned(), struct_path: of.to_owned(), path });
             }
         }
-        Err(Error::invalid_input(format!("{text:?} is no length")).hint("write NAME=STRUCT.MEMBER, such as nx=mesh.nx"))
+        Err(Error::invalid_input(format!("{text:?} is not a length")).hint("write NAME=STRUCT.MEMBER, such as nx=mesh.nx"))
     }
 }
 
