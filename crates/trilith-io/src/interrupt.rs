@@ -66,6 +66,17 @@ pub(crate) fn uninterrupted<R>(work: impl FnOnce() -> R) -> R {
     with_work(None, work)
 }
 
+/// Does `work` as a part of the work of this thread: [`end_part`] ends it and what its helpers do, and nothing else.
+pub(crate) fn with_part<R>(work: impl FnOnce() -> R) -> R {
+    let whole = NOW.with(|now| now.borrow().clone());
+    with_callback(move || whole.as_ref().is_none_or(|whole| whole.check().is_ok()), work)
+}
+
+/// Ends the part of the work that this thread does ([`with_part`]).
+pub(crate) fn end_part() {
+    NOW.with(|now| now.borrow().iter().for_each(|part| part.is_cancelled.store(true, Ordering::Relaxed)));
+}
+
 /// Does `work` as the work `now`, and puts back what this thread did before.
 fn with_work<R>(now: Option<CurrentWork>, work: impl FnOnce() -> R) -> R {
     struct RestoreGuard(Option<CurrentWork>);
@@ -84,16 +95,22 @@ fn with_work<R>(now: Option<CurrentWork>, work: impl FnOnce() -> R) -> R {
 /// Returns [`ErrorKind::Cancelled`] if the caller gave the work up.
 pub fn check() -> Result<()> {
     // The callback may do other work on this thread, so nothing is borrowed during the call.
-    let Some(work) = NOW.with(|now| now.borrow().clone()) else { return Ok(()) };
-    if let Some(question) = &work.question
-        && question.last_asked.get().elapsed() >= POLL_INTERVAL
-    {
-        question.last_asked.set(Instant::now());
-        if !(question.callback)() {
-            work.is_cancelled.store(true, Ordering::Relaxed);
+    let work = NOW.with(|now| now.borrow().clone());
+    work.map_or(Ok(()), |work| work.check())
+}
+
+impl CurrentWork {
+    fn check(&self) -> Result<()> {
+        if let Some(question) = &self.question
+            && question.last_asked.get().elapsed() >= POLL_INTERVAL
+        {
+            question.last_asked.set(Instant::now());
+            if !(question.callback)() {
+                self.is_cancelled.store(true, Ordering::Relaxed);
+            }
         }
+        if self.is_cancelled.load(Ordering::Relaxed) { Err(cancelled_error()) } else { Ok(()) }
     }
-    if work.is_cancelled.load(Ordering::Relaxed) { Err(cancelled_error()) } else { Ok(()) }
 }
 
 /// Returns `true` if anybody may end the work of this thread.

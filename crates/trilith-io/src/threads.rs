@@ -89,11 +89,43 @@ impl Drop for HelperPermits {
 /// Returns the error of the first job that failed.
 pub fn map_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
     let permits = HelperPermits::acquire(jobs.len().saturating_sub(1));
+    map_with_helpers(&permits, jobs, work, || Ok(())).map(|((), done)| done)
+}
+
+/// Does `here` on this thread while other threads that are free do the jobs, and then helps with those that are left. Returns
+/// the result of `here`, and those of the jobs in their order.
+///
+/// ```
+/// let (sum, squares) = trilith_io::threads::map_during(vec![1, 2, 3], |n| Ok(n * n), || Ok(1 + 2))?;
+/// assert_eq!((sum, squares), (3, vec![1, 4, 9]));
+/// # Ok::<(), trilith_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the error of `here`, which ends the jobs, and otherwise that of the first job that failed.
+pub fn map_during<J: Send, R: Send, H>(
+    jobs: Vec<J>,
+    work: impl Fn(J) -> Result<R> + Sync,
+    here: impl FnOnce() -> Result<H>,
+) -> Result<(H, Vec<R>)> {
+    let permits = HelperPermits::acquire(jobs.len());
+    interrupt::with_part(|| map_with_helpers(&permits, jobs, work, || here().inspect_err(|_| interrupt::end_part())))
+}
+
+/// Does `here`, then every job, on this thread and those that it has permits for.
+fn map_with_helpers<J: Send, R: Send, H>(
+    permits: &HelperPermits,
+    jobs: Vec<J>,
+    work: impl Fn(J) -> Result<R> + Sync,
+    here: impl FnOnce() -> Result<H>,
+) -> Result<(H, Vec<R>)> {
     if permits.0 == 0 {
-        return jobs.into_iter().map(|job| interrupt::check().and_then(|()| work(job))).collect();
+        let made = here()?;
+        let done: Result<_> = jobs.into_iter().map(|job| interrupt::check().and_then(|()| work(job))).collect();
+        return Ok((made, done?));
     }
     let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    start_in_order(jobs, permits.0, |at, job| {
+    let made = start_in_order(jobs, permits.0, here, |at, job| {
         interrupt::check()?;
         let result = work(job)?;
         if let Some(done) = done.get(at) {
@@ -101,23 +133,55 @@ pub fn map_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R
         }
         Ok(())
     })?;
-    Ok(done.into_iter().filter_map(|done| done.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+    Ok((made, done.into_iter().filter_map(|done| done.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()))
 }
 
-/// Does every job, begun in their order, here and on this number of threads besides. After an error none is begun any more;
-/// of several errors that of the first job in order is given.
-fn start_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J) -> Result<()> + Sync) -> Result<()> {
+/// Does every job, begun in their order, on this number of threads and, after `here`, on this one. After an error none is begun
+/// any more; of several errors that of `here`, or else of the first job in order, is given.
+fn start_in_order<J: Send, H>(
+    jobs: Vec<J>,
+    besides: usize,
+    here: impl FnOnce() -> Result<H>,
+    work: impl Fn(usize, J) -> Result<()> + Sync,
+) -> Result<H> {
     let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
-    for_each_index(jobs.len(), besides, &|at| {
-        let job = jobs.get(at).and_then(|job| lock(job).take());
-        job.map_or(Ok(()), |job| work(at, job))
-    })
+    let mut made = None;
+    let mut here = Some(here);
+    let done = for_each_index(
+        jobs.len(),
+        besides,
+        &mut || {
+            made = here.take().map(|here| here());
+            made.as_ref().is_some_and(Result::is_ok)
+        },
+        &|at| {
+            let job = jobs.get(at).and_then(|job| lock(job).take());
+            job.map_or(Ok(()), |job| work(at, job))
+        },
+    );
+    match made {
+        Some(Ok(made)) => done.map(|()| made),
+        Some(Err(error)) => Err(error),
+        // It is called in any case.
+        None => Err(crate::Error::invalid_input("no work was done")),
+    }
 }
 
-/// Does the work of each number below `count`, as [`start_in_order`]. It is compiled once for all kinds of jobs.
-fn for_each_index(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+/// Does `here`, and the work of each number below `count` unless it returns false, as [`start_in_order`]. It is compiled once
+/// for all kinds of jobs.
+fn for_each_index(
+    count: usize,
+    besides: usize,
+    here: &mut dyn FnMut() -> bool,
+    work: &(dyn Fn(usize) -> Result<()> + Sync),
+) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<(usize, crate::Error)>));
-    run_workers(besides, &|| {
+    let begun = || {
+        if !here() {
+            next.store(count, Ordering::Relaxed);
+        }
+    };
+    run_workers(besides, begun, &|| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             if at >= count {
@@ -135,8 +199,8 @@ fn for_each_index(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// Runs `work` here and on this number of threads besides, until it returns everywhere.
-fn run_workers(besides: usize, work: &(dyn Fn() + Sync)) {
+/// Runs `work` on this number of threads and, after `here`, on this one, until it returns everywhere.
+fn run_workers(besides: usize, here: impl FnOnce(), work: &(dyn Fn() + Sync)) {
     let busy = BusyCount::default();
     scope(|scope| {
         // If the system has no thread left, those that run do the work.
@@ -147,6 +211,7 @@ fn run_workers(besides: usize, work: &(dyn Fn() + Sync)) {
                 work();
             })
         });
+        here();
         work();
         busy.wait_until_idle();
     });
@@ -195,7 +260,7 @@ impl Drop for BusyGuard<'_> {
 /// Returns the errors of `work`.
 pub fn for_each_concurrent<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
     let others = count.min(jobs.len()).saturating_sub(1);
-    start_in_order(jobs, others, |_, job| work(job))
+    start_in_order(jobs, others, || Ok(()), |_, job| work(job))
 }
 
 /// Does `work` here while `ahead` prepares the next step on a separate thread. The result of `ahead` is None if the
@@ -504,6 +569,49 @@ mod tests {
         assert_eq!((given_up, asked), (None, 3));
         drop(send);
         assert_eq!(run_watched(|| 7, Duration::from_secs(60), || false), Some(7));
+    }
+
+    #[test]
+    fn jobs_run_while_caller_does_other_work() {
+        let squares = || (0..20u64).collect::<Vec<_>>();
+        let (sum, done) = map_during(squares(), |n| Ok(n * n), || Ok(7)).unwrap();
+        assert_eq!((sum, done), (7, (0..20).map(|n| n * n).collect()));
+        assert_eq!(map_during(Vec::<u64>::new(), Ok, || Ok(7)).unwrap(), (7, vec![]));
+        let failed = map_during(squares(), |n| if n > 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) }, || Ok(()));
+        assert_eq!(failed.unwrap_err().message(), "job 4");
+    }
+
+    #[test]
+    fn error_of_caller_ends_jobs() {
+        let endless = |_: u32| -> Result<()> {
+            loop {
+                interrupt::check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let failed: Result<((), Vec<()>)> = map_during(vec![1, 2], endless, || Err(Error::invalid_input("the disk is full")));
+        assert_eq!(failed.unwrap_err().message(), "the disk is full");
+        // Only the part ends.
+        let all = interrupt::with_callback(
+            || true,
+            || {
+                let _: Result<((), Vec<()>)> = map_during(vec![1], endless, || Err(Error::invalid_input("the disk is full")));
+                interrupt::check()
+            },
+        );
+        assert!(all.is_ok());
+    }
+
+    #[test]
+    fn cancel_reaches_jobs_of_waiting_caller() {
+        let endless = |_: u32| -> Result<()> {
+            loop {
+                interrupt::check()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let done = interrupt::with_callback(|| false, || map_during(vec![1, 2, 3], endless, || Ok(())));
+        assert_eq!(done.unwrap_err().kind(), crate::ErrorKind::Cancelled);
     }
 
     #[test]
