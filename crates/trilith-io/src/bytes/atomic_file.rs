@@ -385,6 +385,23 @@ mod tests {
     }
 
     #[test]
+    fn content_is_whole_after_early_writeback() {
+        let (_folder, target) = file(b"old");
+        let bytes: Vec<u8> = (0..9 << 20u32).map(|n| (n * 7) as u8).collect();
+        let mut new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
+        bytes.chunks(1_000_000).for_each(|piece| new.write_all(piece).unwrap());
+        // As a writer fills in a header.
+        new.seek(SeekFrom::Start(5)).unwrap();
+        new.write_all(b"header").unwrap();
+        new.seek(SeekFrom::End(0)).unwrap();
+        new.write_all(&bytes[..3 << 20]).unwrap();
+        new.commit().unwrap();
+        let found = read_text(&target, 20 << 20).unwrap();
+        assert!(found[..5] == bytes[..5] && &found[5..11] == b"header");
+        assert!(found[11..bytes.len()] == bytes[11..] && found[bytes.len()..] == bytes[..3 << 20]);
+    }
+
+    #[test]
     fn stale_basis_is_refused_for_same_target() {
         let (folder, target) = file(b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 pub use fault_injection::{FaultAction, FsObserver, set_observer};
 use fault_injection::{is_watched, observe};
 
+use super::writeback::Writeback;
+
 /// An operation on a disk.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "no other process sees it"))]
@@ -44,13 +46,15 @@ pub enum FsOp<'a> {
 pub(super) struct FsFile {
     file: File,
     path: PathBuf,
+    /// None if the file existed before, or is not synced.
+    writeback: Option<Writeback>,
 }
 
 impl FsFile {
     /// A new file, which must not exist yet.
     pub(super) fn create_new(path: &Path) -> io::Result<Self> {
         let file = observe(FsOp::Create(path), |_| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
-        Ok(Self { file, path: path.to_path_buf() })
+        Ok(Self::with_writeback(file, path))
     }
 
     /// Does the same as [`FsFile::create_new`], for a file that only its owner may read.
@@ -58,19 +62,23 @@ impl FsFile {
         let file = observe(FsOp::Create(path), |_| {
             super::ownership::with_private_mode(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
         })?;
-        Ok(Self { file, path: path.to_path_buf() })
+        Ok(Self::with_writeback(file, path))
     }
 
     /// A file that is there, to be changed.
     pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
-        Ok(Self { file, path: path.to_path_buf() })
+        Ok(Self { file, path: path.to_path_buf(), writeback: None })
     }
 
     /// A temporary file without a name; `path` is what it is written for.
     #[cfg(feature = "remote")]
     pub(super) fn anonymous_temp(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: super::anonymous_file()?, path: path.to_path_buf() })
+        Ok(Self { file: super::anonymous_file()?, path: path.to_path_buf(), writeback: None })
+    }
+
+    fn with_writeback(file: File, path: &Path) -> Self {
+        Self { file, path: path.to_path_buf(), writeback: Some(Writeback::default()) }
     }
 
     /// The file itself: to be read or locked.
@@ -110,7 +118,11 @@ impl Write for FsFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let at = if is_watched() { self.file.stream_position()? } else { 0 };
         let file = &mut self.file;
-        observe(FsOp::Write(&self.path, at, bytes), |most| file.write(bytes.get(..most).unwrap_or(bytes)))
+        let written = observe(FsOp::Write(&self.path, at, bytes), |most| file.write(bytes.get(..most).unwrap_or(bytes)))?;
+        if let Some(writeback) = &mut self.writeback {
+            writeback.count(&mut self.file, written);
+        }
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -47,6 +47,7 @@ mod temporary;
 mod truncated;
 mod update;
 mod write_path;
+mod writeback;
 
 #[cfg(feature = "remote")]
 use platform::read_exact_at;
