@@ -640,9 +640,9 @@ fn add_stored_array<'a>(stored: &DetachedArray<'a>, builder: &mut AsdfBuilder<'a
                 _ => true,
             };
             if is_packed {
-                let mut node = builder.array_in_pieces(datatype, *order, shape, options, bytes_in_pieces(bytes))?;
+                let mut node = builder.array_of_bytes(datatype, *order, shape, options, bytes)?;
                 if let Some(mask) = mask {
-                    node.set("mask", builder.array_in_pieces(&Datatype::Bool8, *order, shape, options, bytes_in_pieces(mask))?);
+                    node.set("mask", builder.array_of_bytes(&Datatype::Bool8, *order, shape, options, mask)?);
                 }
                 return Ok(node);
             }
@@ -659,11 +659,6 @@ fn add_stored_array<'a>(stored: &DetachedArray<'a>, builder: &mut AsdfBuilder<'a
 
 /// A callback that takes the pieces of an array.
 type PieceSink<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
-
-/// Hands over bytes piece by piece.
-fn bytes_in_pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut PieceSink<'_>) -> Result<()> + 'a {
-    move |take| bytes.chunks(4 << 20).try_for_each(take)
-}
 
 /// Puts the nodes of arrays in their places; values nest no deeper than [`MAX_DEPTH`].
 fn replace_placeholders(value: &mut Value, nodes: &[Value]) -> Result<()> {

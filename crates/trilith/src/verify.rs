@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::array::{Array, TextType, check_texts};
 use crate::asdf::checksum::{self, ChecksumScope};
 use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, walk};
-use crate::bytes::SourceRef;
+use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::dudley::{DudleyFile, find_declared_faults};
 use crate::error::{Error, ErrorKind, Location, Result};
@@ -279,7 +279,7 @@ fn hash_stored_blocks(
     let wanted = |block: &&Block| block.checksum_rule().is_some() && (block.is_uncompressed() || depth == VerifyDepth::Structure);
     let stored: Vec<Option<Result<SourceRef>>> =
         blocks.iter().map(|block| wanted(block).then(|| block.stored_source(file.sections().source()))).collect();
-    let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
+    let sources: Vec<&dyn Source> = stored.iter().flatten().flatten().map(|source| &**source).collect();
     let mut digests = md5::digest_many(&sources, progress).into_iter();
     stored
         .into_iter()

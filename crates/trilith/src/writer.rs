@@ -1,5 +1,6 @@
 //! Writing a new file: arrays and values by name.
 
+use std::borrow::Cow;
 use std::io::{Seek, Write};
 use std::path::Path;
 
@@ -88,9 +89,20 @@ impl<'a> AsdfWriter<'a> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
             return Err(Error::invalid_input(format!("{} elements do not fill the shape {shape:?}", elements.len())));
         }
-        let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| take(&T::bytes(elements));
-        let node = self.builder.array_in_pieces(&T::DATATYPE, Byteorder::NATIVE, shape, &self.options, pieces)?;
+        let node = self.add_elements(elements, shape)?;
         self.insert(path, node)
+    }
+
+    /// Adds elements in memory, and returns their node.
+    fn add_elements<T: ArrayElement>(&mut self, elements: &'a [T], shape: &[u64]) -> Result<Value> {
+        let (builder, options) = (&mut self.builder, &self.options);
+        // Elements that are copied for this are copied later, in pieces.
+        let is_lent = matches!(T::bytes(&[]), Cow::Borrowed(_));
+        if let Some(Cow::Borrowed(bytes)) = is_lent.then(|| T::bytes(elements)) {
+            return builder.array_of_bytes(&T::DATATYPE, Byteorder::NATIVE, shape, options, bytes);
+        }
+        let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| take(&T::bytes(elements));
+        builder.array_in_pieces(&T::DATATYPE, Byteorder::NATIVE, shape, options, pieces)
     }
 
     /// Adds a view of the `ndarray` crate, of any strides. Its elements are borrowed until the file is written.
@@ -107,10 +119,11 @@ impl<'a> AsdfWriter<'a> {
         const BUFFER_SIZE: usize = 1 << 16;
         let view = view.into();
         let shape: Vec<u64> = view.shape().iter().map(|len| *len as u64).collect();
+        if let Some(elements) = view.to_slice() {
+            let node = self.add_elements(elements, &shape)?;
+            return self.insert(path, node);
+        }
         let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            if let Some(elements) = view.as_slice() {
-                return take(&T::bytes(elements));
-            }
             let mut piece = Vec::with_capacity(BUFFER_SIZE.min(view.len()));
             for element in &view {
                 piece.push(*element);

@@ -3,17 +3,20 @@
 //! [`AsdfBuilder::array`] takes an array and gives back the ndarray node that describes it, to be put
 //! anywhere in the tree; [`AsdfBuilder::write`] writes tree, blocks and index in one pass.
 
+use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
 use super::AsdfFile;
+use super::block_content::{BlockContent, check_len, element_sizes, resident_blocks};
 use super::generation::{Generation, Target};
 use super::inline_write;
-use super::stored_block::{BlockOptions, StoredBlock};
+use super::md5;
+use super::stored_block::StoredBlock;
 use super::virtual_file::VirtualFile;
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatPrecision, FloatText, Mask, complex_text};
-use crate::bytes::{NewFile, Source, SourceRef, WriteBasis, WritePath, verify_backing};
-use crate::codec::{self, BloscCodec, CodecId, EncodeOptions};
+use crate::bytes::{NewFile, Source, SourceRef, WriteBasis, WritePath};
+use crate::codec::{self, BloscCodec, CodecId};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData};
@@ -49,7 +52,7 @@ impl ArrayOptions {
     }
 
     /// The codec that its block is compressed with, if it is.
-    fn block_codec(&self) -> Option<CodecId> {
+    pub(super) fn block_codec(&self) -> Option<CodecId> {
         self.codec.filter(|codec| !codec.is_none())
     }
 
@@ -62,22 +65,6 @@ impl ArrayOptions {
     pub fn streamed() -> Self {
         Self { streamed: true, ..Self::default() }
     }
-}
-
-/// A function that hands over the bytes of an array piece by piece.
-type PieceProducer<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
-
-enum Stored<'a> {
-    Array(Array, Byteorder),
-    Pieces {
-        len: u64,
-        row: u64,
-        item: u64,
-        streamed: bool,
-        pieces: PieceProducer<'a>,
-    },
-    /// Space of this number of bytes that other processes write into.
-    Reserved(u64),
 }
 
 /// Collects the arrays of a file that is to be written.
@@ -101,7 +88,7 @@ enum Stored<'a> {
 pub struct AsdfBuilder<'a> {
     target: &'static Target,
     options: WriteOptions,
-    blocks: Vec<(Stored<'a>, ArrayOptions)>,
+    blocks: Vec<(BlockContent<'a>, ArrayOptions)>,
     streamed: bool,
     inline_up_to: u64,
     /// The identifier that distinguishes a file laid out for other processes from every other.
@@ -160,7 +147,7 @@ impl<'a> AsdfBuilder<'a> {
         let source = self.block_number(options)?;
         let mut node = self.ndarray_node(source, array.datatype(), order, array.shape(), options);
         let plain = array.clone().without_mask();
-        self.blocks.push((Stored::Array(plain, order), options.clone()));
+        self.blocks.push((BlockContent::Array(plain, order), options.clone()));
         if let Some(mask) = array.mask() {
             let value = match mask {
                 Mask::Nan => Value::from(f64::NAN),
@@ -192,13 +179,48 @@ impl<'a> AsdfBuilder<'a> {
         options: &ArrayOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a,
     ) -> Result<Value> {
+        let (len, row, item) = element_sizes(datatype, shape)?;
+        let streamed = options.streamed;
+        self.push_elements(
+            datatype,
+            byteorder,
+            shape,
+            options,
+            BlockContent::Pieces { len, row, item, streamed, pieces: Box::new(pieces) },
+        )
+    }
+
+    /// Adds an array whose elements are in memory: in C order, packed, in `byteorder`. They are borrowed until the file is written.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfBuilder::array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the
+    /// number of bytes is not that of the shape.
+    pub fn array_of_bytes(
+        &mut self,
+        datatype: &Datatype,
+        byteorder: Byteorder,
+        shape: &[u64],
+        options: &ArrayOptions,
+        bytes: &'a [u8],
+    ) -> Result<Value> {
+        let (len, row, item) = element_sizes(datatype, shape)?;
+        check_len(len, bytes.len() as u64)?;
+        self.push_elements(datatype, byteorder, shape, options, BlockContent::Bytes { bytes, row, item })
+    }
+
+    /// Adds elements that will be the next block.
+    fn push_elements(
+        &mut self,
+        datatype: &Datatype,
+        byteorder: Byteorder,
+        shape: &[u64],
+        options: &ArrayOptions,
+        stored: BlockContent<'a>,
+    ) -> Result<Value> {
         self.check_datatype(datatype)?;
-        let (item, len) = (datatype.packed_size(), size_of(datatype, shape)?);
-        let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
         let node = self.ndarray_node(source, datatype, byteorder, shape, options);
-        let streamed = options.streamed;
-        self.blocks.push((Stored::Pieces { len, row, item, streamed, pieces: Box::new(pieces) }, options.clone()));
+        self.blocks.push((stored, options.clone()));
         Ok(node)
     }
 
@@ -209,16 +231,16 @@ impl<'a> AsdfBuilder<'a> {
     pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
         self.check_datatype(datatype)?;
         let options = ArrayOptions::default();
-        let (len, source) = (size_of(datatype, shape)?, self.block_number(&options)?);
+        let ((len, ..), source) = (element_sizes(datatype, shape)?, self.block_number(&options)?);
         let node = self.ndarray_node(source, datatype, byteorder, shape, &options);
-        self.blocks.push((Stored::Reserved(len), options));
+        self.blocks.push((BlockContent::Reserved(len), options));
         Ok(node)
     }
 
     /// Does the same as [`AsdfBuilder::write_to`], with space for the reserved arrays. Their blocks have this
     /// identifier in place of a checksum.
     pub(crate) fn row_layout<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
-        if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
+        if !self.blocks.iter().any(|(stored, _)| matches!(stored, BlockContent::Reserved(_))) {
             return Err(Error::invalid_input("no array of the file is reserved for other processes").hint("write it at once"));
         }
         if !self.target.generation().index {
@@ -372,7 +394,7 @@ impl<'a> AsdfBuilder<'a> {
             if options.streamed {
                 return Err(Error::invalid_input("a streamed array must be the last of a new file"));
             }
-            if let (Stored::Array(array, order), None) = (&data, options.block_codec())
+            if let (BlockContent::Array(array, order), None) = (&data, options.block_codec())
                 && let Some(block) = StoredBlock::of_file(row, array, *order, target)?
             {
                 blocks.push(block);
@@ -391,15 +413,34 @@ impl<'a> AsdfBuilder<'a> {
     /// Returns the errors of [`AsdfBuilder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
         let text = self.tree_text(tree)?;
+        let is_hashed = self.options.checksums && self.target.generation().fields.checksum.len == 16;
+        let resident = if is_hashed { resident_blocks(&self.blocks) } else { BTreeMap::new() };
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);
         writer.header(self.target.header, &self.target.comments(), Some(&text))?;
-        for (data, options) in self.blocks {
-            match (&data, self.id) {
-                (Stored::Reserved(len), Some(id)) => drop(writer.reserve_block(*len, &id)?),
-                _ => write_block(&mut writer, data, &options)?,
+        let sources: Vec<&dyn Source> = resident.values().map(|bytes| &**bytes).collect();
+        let (mut written, digests) = md5::digest_during(&sources, || {
+            let mut unhashed = Vec::new();
+            for (number, (data, options)) in self.blocks.into_iter().enumerate() {
+                if let (BlockContent::Reserved(len), Some(id)) = (&data, self.id) {
+                    writer.reserve_block(*len, &id)?;
+                    continue;
+                }
+                let mut block = writer.begin_block(&data.block_options(&options))?;
+                if resident.contains_key(&number) {
+                    block.skip_checksum();
+                }
+                data.write_elements(&mut |bytes| block.write(bytes))?;
+                let place = block.finish()?;
+                if resident.contains_key(&number) {
+                    unhashed.push(place);
+                }
             }
+            Ok((writer, unhashed))
+        })?;
+        for (place, digest) in written.1.iter().zip(digests) {
+            written.0.fill_checksum(place, &digest?)?;
         }
-        writer.finish().map(drop)
+        written.0.finish().map(drop)
     }
 
     /// Returns the file without writing it: its blocks are uncompressed, and their bytes are made when they are read. `origin` is
@@ -414,7 +455,7 @@ impl<'a> AsdfBuilder<'a> {
         let mut file = VirtualFile::new(self.target.generation(), origin, head, Some(&text));
         for (data, options) in self.blocks {
             match data {
-                Stored::Array(array, order) if !options.streamed => file.push_array(array, order),
+                BlockContent::Array(array, order) if !options.streamed => file.push_array(array, order),
                 _ => return Err(Error::invalid_input("an array that is handed over in pieces can be written only")),
             }
         }
@@ -437,66 +478,6 @@ impl<'a> AsdfBuilder<'a> {
         print.handles = vec![("!".to_owned(), prefix)];
         Ok(print_document(&tree, &print))
     }
-}
-
-fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, options: &ArrayOptions) -> Result<()> {
-    let mut out = writer.begin_block(&data.block_options(options))?;
-    data.write_elements(&mut |bytes| out.write(bytes))?;
-    out.finish().map(drop)
-}
-
-impl Stored<'_> {
-    /// Returns the options for its block.
-    fn block_options(&self, options: &ArrayOptions) -> BlockOptions {
-        let (len, row, item) = match self {
-            Self::Array(array, _) => {
-                let item = array.datatype().packed_size();
-                let row = array.shape().first().map_or(item, |rows| array.nbytes().checked_div(*rows).unwrap_or(0));
-                (array.nbytes(), row, item)
-            }
-            Self::Pieces { len, row, item, .. } => (*len, *row, *item),
-            Self::Reserved(len) => (*len, 0, 1),
-        };
-        let mut encode = EncodeOptions::default();
-        encode.level = options.level;
-        encode.blosc = options.blosc;
-        encode.total_len = Some(len);
-        encode.row_bytes = Some(row).filter(|row| *row > 0);
-        encode.item_size = usize::try_from(item).unwrap_or(1).max(1);
-        BlockOptions { codec: options.block_codec(), streamed: options.streamed, encode }
-    }
-
-    /// Hands over its elements.
-    fn write_elements(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let (len, pieces, streamed) = match self {
-            Self::Array(array, order) => {
-                verify_backing(&**array.source())?;
-                return array.for_each_piece_in(order, 4 << 20, out);
-            }
-            Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
-            Self::Reserved(_) => {
-                return Err(Error::invalid_input(
-                    "an array is reserved for other processes, and this file is written by one alone",
-                )
-                .hint("create it with ParallelWriter (in Python with trilith.create)"));
-            }
-        };
-        let mut written = 0u64;
-        pieces(&mut |bytes| {
-            written = written.saturating_add(bytes.len() as u64);
-            out(bytes)
-        })?;
-        if written != len && !streamed {
-            return Err(Error::invalid_input(format!("an array of {len} bytes was announced, but {written} were handed over")));
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of an array.
-fn size_of(datatype: &Datatype, shape: &[u64]) -> Result<u64> {
-    let len = shape.iter().try_fold(datatype.packed_size(), |n, dim| n.checked_mul(*dim));
-    len.ok_or_else(|| Error::invalid_input(format!("an array of shape {shape:?} is larger than 2^64 bytes")))
 }
 
 /// A datatype as the tree writes it; fields state their byteorder unless it is left out (inline data).

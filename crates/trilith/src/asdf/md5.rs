@@ -4,12 +4,12 @@
 //! five clocks a byte and a quarter. Of several streams, though, each can have a lane of a SIMD register: 32
 //! streams take hardly longer than one.
 
-use crate::bytes::Source;
+use crate::bytes::{PieceAccess, Source, for_each_piece};
 use crate::error::Result;
 use crate::progress::Progress;
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use lanes::digest_many;
+pub(crate) use lanes::{digest_during, digest_many};
 
 /// The state before the first byte.
 const INITIAL_STATE: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
@@ -179,23 +179,27 @@ fn compress(state: &mut [u32; 4], bytes: &[u8]) {
 /// The MD5 of one source.
 pub(crate) fn digest_one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16]> {
     let mut md5 = Md5::new();
-    let mut piece = vec![0; source.len().min(256 << 10) as usize];
-    let mut at = 0;
-    while at < source.len() {
-        let n = (source.len() - at).min(piece.len() as u64) as usize;
+    // A map of a file would count as memory used.
+    let access = if source.backing().is_none() { PieceAccess::Borrow } else { PieceAccess::Copy };
+    for_each_piece(source, 0..source.len(), 256 << 10, access, &mut |piece| {
         crate::interrupt::check()?;
-        source.read_at(at, &mut piece[..n])?;
-        md5.update(&piece[..n]);
-        progress.add(n as u64);
-        at += n as u64;
-    }
+        md5.update(piece);
+        progress.add(piece.len() as u64);
+        Ok(())
+    })?;
     Ok(md5.finish())
 }
 
 /// The MD5 of each source. `progress` receives the number of bytes read.
 #[cfg(target_family = "wasm")]
-pub(crate) fn digest_many(sources: &[&crate::bytes::SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
-    sources.iter().map(|source| digest_one(&***source, progress)).collect()
+pub(crate) fn digest_many(sources: &[&dyn Source], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+    sources.iter().map(|source| digest_one(*source, progress)).collect()
+}
+
+/// Does `here`, then computes the MD5 of each source.
+#[cfg(target_family = "wasm")]
+pub(crate) fn digest_during<H>(sources: &[&dyn Source], here: impl FnOnce() -> Result<H>) -> Result<(H, Vec<Result<[u8; 16]>>)> {
+    here().map(|made| (made, digest_many(sources, Progress::default())))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod append;
 mod asdf_file;
 pub(crate) mod big_integer;
 pub(crate) mod block;
+mod block_content;
 mod block_magic;
 pub(crate) mod builder;
 pub(crate) mod checksum;

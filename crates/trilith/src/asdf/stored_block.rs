@@ -66,9 +66,8 @@ impl BlockEncoder {
     }
 
     /// Turns the checksum off.
-    pub(super) fn without_checksum(mut self) -> Self {
+    pub(super) fn disable_checksum(&mut self) {
         self.md5 = None;
-        self
     }
 
     /// Takes decoded bytes; what is ready goes to `out`.
@@ -170,26 +169,50 @@ impl StoredBlock {
         target: &dyn Source,
     ) -> Result<Option<Self>> {
         let source = array.source();
-        let is_stored_so = array.is_c_contiguous()
-            && array.byteorder() == order
-            && !matches!(array.datatype(), Datatype::Struct(_))
-            && !array.is_empty()
-            && !is_detached(&**source);
         let is_elsewhere =
             match (source.backing().and_then(SourceBacking::local_file), target.backing().and_then(SourceBacking::local_file)) {
                 (Some(here), Some(there)) => !here.is_same_file(there),
                 (Some(_), None) => true,
                 (None, _) => false,
             };
-        if !is_stored_so || !is_elsewhere {
-            return Ok(None);
-        }
+        let stored = unchanged_bytes(array, order).filter(|_| is_elsewhere && !array.is_empty() && !is_detached(&**source));
+        let Some(stored) = stored else { return Ok(None) };
         verify_backing(&**source)?;
         let len = array.nbytes();
         array.limits().charge_work(len)?;
-        let stored: SourceRef = Arc::new(WindowSource::new(source.clone(), array.offset(), len)?);
+        let stored: SourceRef = Arc::new(stored);
         let checksum = if row.fields.checksum.len == 16 { Some(md5_of(&*stored)?) } else { None };
         Ok(Some(Self { block: new_block_header(row, [0; 4], len, len, checksum), stored, is_in_memory: false }))
+    }
+}
+
+/// Returns the elements of an array where they are, if they are contiguous, packed and in this byte order, so that a block
+/// stores the same bytes.
+pub(super) fn unchanged_bytes(array: &Array, order: Byteorder) -> Option<WindowSource> {
+    let is_unchanged = array.is_c_contiguous() && array.byteorder() == order && !matches!(array.datatype(), Datatype::Struct(_));
+    if !is_unchanged {
+        return None;
+    }
+    WindowSource::new(array.source().clone(), array.offset(), array.nbytes()).ok()
+}
+
+/// Bytes in memory that belong to somebody else.
+pub(super) struct BorrowedSource<'a>(pub(super) &'a [u8]);
+
+impl Source for BorrowedSource<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let found = self.view(offset, into.len() as u64);
+        into.copy_from_slice(found.ok_or_else(|| Error::malformed("the array is too short").at_byte(offset))?);
+        Ok(())
+    }
+
+    fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let (start, len) = (usize::try_from(offset).ok()?, usize::try_from(len).ok()?);
+        self.0.get(start..start.checked_add(len)?)
     }
 }
 

@@ -249,7 +249,8 @@ impl<W: Write + Seek> FileWriter<W> {
 
     /// Writes a block of bytes that nothing vouches for: without a checksum.
     pub(crate) fn mark_unverified(&mut self, data: &dyn Source) -> Result<BlockLocation> {
-        let encoding = BlockEncoder::for_options(self.generation, &BlockOptions::default())?.without_checksum();
+        let mut encoding = BlockEncoder::for_options(self.generation, &BlockOptions::default())?;
+        encoding.disable_checksum();
         let mut block = self.begin_with(encoding, &[])?;
         block.copy_all(data)?;
         block.finish()
@@ -358,7 +359,10 @@ impl<W: Write + Seek> FileWriter<W> {
         let streams = options.streamed && options.codec.is_none();
         let (mut encoding, hashed) = (BlockEncoder::for_options(self.generation, options)?, self.options.checksums && !streams);
         encoding.flags = if streams { STREAMED } else { 0 };
-        self.begin_with(if hashed { encoding } else { encoding.without_checksum() }, &[])
+        if !hashed {
+            encoding.disable_checksum();
+        }
+        self.begin_with(encoding, &[])
     }
 
     /// Begins a block with an encoding chain (generation E): `text` is its YAML, end marker included, and
@@ -466,6 +470,17 @@ impl<W: Write + Seek> FileWriter<W> {
             PendingPadding::Header => {}
         }
         Ok(())
+    }
+
+    /// Fills in the checksum of a block that was written without it, if its header has a field for it.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
+    pub(super) fn fill_checksum(&mut self, block: &BlockLocation, md5: &[u8; 16]) -> Result<()> {
+        let slot = self.generation.fields.checksum;
+        let fields = block.offset + self.generation.magic.len() as u64 + 2;
+        let len = usize::from(slot.len).min(md5.len());
+        self.overwrite_bytes(fields + u64::from(slot.offset), &md5[..len])
     }
 
     /// Writes the block index and makes sure that everything is out; returns what is known to be damaged: copied blocks that
@@ -584,6 +599,11 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// the codec.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoding.encode_bytes(bytes, &mut AppendedTail(self.file))
+    }
+
+    /// Leaves the checksum to [`FileWriter::fill_checksum`].
+    pub(super) fn skip_checksum(&mut self) {
+        self.encoding.disable_checksum();
     }
 
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.

@@ -6,7 +6,7 @@ use super::{AsdfRules, chain, index};
 use crate::asdf::block::{self, ENCODED, STREAMED};
 use crate::asdf::generation::Generation;
 use crate::asdf::{AsdfFile, AsdfSections, Block, md5};
-use crate::bytes::{SourceRef, read_vec};
+use crate::bytes::{Source, SourceRef, read_vec};
 use crate::codec::{self, CodecId};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -39,7 +39,8 @@ pub(super) fn check_blocks(
     }
     let blocks = sections.blocks()?;
     let stored: Vec<Option<SourceRef>> = blocks.iter().map(|block| checksum_source(source, block)).collect();
-    let mut sums = md5::digest_many(&stored.iter().flatten().collect::<Vec<_>>(), Progress::default()).into_iter();
+    let sources: Vec<&dyn Source> = stored.iter().flatten().map(|source| &**source).collect();
+    let mut sums = md5::digest_many(&sources, Progress::default()).into_iter();
     let mut end = None;
     for (block, stored) in blocks.iter().zip(&stored) {
         if let Some(before) = end.filter(|end| *end < block.offset && !law.index) {

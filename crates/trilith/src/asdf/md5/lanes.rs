@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use fearless_simd::{Level, Simd, SimdBase, dispatch, u32x16};
 
 use super::{INITIAL_STATE, T_TABLE, append_md5_padding, digest_from_state, digest_one, words_from_bytes};
-use crate::bytes::SourceRef;
+use crate::bytes::Source;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::threads::{lock, map_parallel, threads};
+use crate::threads::{lock, map_during, map_parallel, threads};
 
 /// Streams in one register of 512 bits, or in several narrower ones.
 const LANES: usize = 16;
@@ -86,36 +86,79 @@ const BUFFER_SIZE: usize = 32 << 10;
 const MIN_LANES: usize = 4;
 
 /// The MD5 of each source, on all cores and in all their lanes. `progress` receives the number of bytes read.
-pub(crate) fn digest_many(sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+pub(crate) fn digest_many(sources: &[&dyn Source], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     digest_many_simd(Level::new(), sources, progress)
 }
 
-fn digest_many_simd(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
-    let mut order: Vec<usize> = (0..sources.len()).collect();
-    order.sort_by_key(|i| std::cmp::Reverse(sources[*i].len()));
-    let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_other_lanes(&order, sources, *place));
-    let workers = threads().min(lanes.len().div_ceil(MIN_LANES)).max(1);
-    // Each worker hashes an equal number of streams at a time, so that all end together.
-    let at_once = lanes.len().div_ceil(workers).min(2 * LANES);
-    let queue = Mutex::new(lanes.into_iter().map(|place| order[place]));
-    let next = || lock(&queue).next().and_then(|i| sources.get(i).map(|source| (i, *source)));
-    let mut jobs: Vec<Option<usize>> = alone.into_iter().map(|place| Some(order[place])).collect();
-    jobs.extend(std::iter::repeat_n(None, workers));
-    let found = map_parallel(jobs, |job| {
-        Ok(match job {
-            Some(i) => vec![(i, digest_one(&**sources[i], progress))],
-            None if at_once > LANES => hash_lanes::<2>(level, at_once, &next, progress),
-            None => hash_lanes::<1>(level, at_once, &next, progress),
-        })
-    });
-    let mut digests: Vec<_> = found.into_iter().flatten().flatten().collect();
+/// The MD5 of each source, as [`digest_many`], while `here` is done on this thread.
+///
+/// # Errors
+/// Returns the error of `here`, and [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+pub(crate) fn digest_during<H>(sources: &[&dyn Source], here: impl FnOnce() -> Result<H>) -> Result<(H, Vec<Result<[u8; 16]>>)> {
+    let (level, progress) = (Level::new(), Progress::default());
+    // This thread helps only with what is left afterwards.
+    let plan = LanePlan::new(sources, threads().saturating_sub(1));
+    let (made, found) = map_during(plan.jobs(), |job| Ok(plan.run(level, job, progress)), here)?;
+    Ok((made, in_order(found)))
+}
+
+fn digest_many_simd(level: Level, sources: &[&dyn Source], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+    let plan = LanePlan::new(sources, threads());
+    in_order(map_parallel(plan.jobs(), |job| Ok(plan.run(level, job, progress))).unwrap_or_default())
+}
+
+/// Digests in the order of their sources.
+fn in_order(found: Vec<Vec<StreamDigest>>) -> Vec<Result<[u8; 16]>> {
+    let mut digests: Vec<_> = found.into_iter().flatten().collect();
     digests.sort_by_key(|(i, _)| *i);
     digests.into_iter().map(|(_, digest)| digest).collect()
 }
 
+/// The digest of a source, with its number.
+type StreamDigest = (usize, Result<[u8; 16]>);
+
+/// The streams of several sources that share registers, and those that do not.
+struct LanePlan<'a> {
+    sources: &'a [&'a dyn Source],
+    alone: Vec<usize>,
+    /// Those that no worker has begun yet.
+    queue: Mutex<std::vec::IntoIter<usize>>,
+    workers: usize,
+    /// Number of streams that a worker hashes at a time.
+    at_once: usize,
+}
+
+impl<'a> LanePlan<'a> {
+    fn new(sources: &'a [&'a dyn Source], threads: usize) -> Self {
+        let mut order: Vec<usize> = (0..sources.len()).collect();
+        order.sort_by_key(|i| std::cmp::Reverse(sources[*i].len()));
+        let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_other_lanes(&order, sources, *place));
+        let workers = threads.min(lanes.len().div_ceil(MIN_LANES)).max(1);
+        // Each worker hashes an equal number of streams at a time, so that all end together.
+        let at_once = lanes.len().div_ceil(workers).min(2 * LANES);
+        let numbers = |places: Vec<usize>| places.into_iter().map(|place| order[place]).collect::<Vec<_>>();
+        Self { sources, alone: numbers(alone), queue: Mutex::new(numbers(lanes).into_iter()), workers, at_once }
+    }
+
+    /// Streams by themselves, and None for each worker with lanes.
+    fn jobs(&self) -> Vec<Option<usize>> {
+        let lanes = std::iter::repeat_n(None, if self.at_once == 0 { 0 } else { self.workers });
+        self.alone.iter().map(|i| Some(*i)).chain(lanes).collect()
+    }
+
+    fn run(&self, level: Level, job: Option<usize>, progress: Progress<'_>) -> Vec<StreamDigest> {
+        let next = || lock(&self.queue).next().and_then(|i| self.sources.get(i).map(|source| (i, *source)));
+        match job {
+            Some(i) => vec![(i, digest_one(self.sources[i], progress))],
+            None if self.at_once > LANES => hash_lanes::<2>(level, self.at_once, &next, progress),
+            None => hash_lanes::<1>(level, self.at_once, &next, progress),
+        }
+    }
+}
+
 /// Returns `true` if at least [`MIN_LANES`] streams, that at this place of the order among them, are about as long:
 /// one alone in its lane goes at half the speed that it would have by itself.
-fn has_other_lanes(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
+fn has_other_lanes(order: &[usize], sources: &[&dyn Source], place: usize) -> bool {
     // Unoptimised code is slower by lanes than one after the other.
     if cfg!(debug_assertions) && !cfg!(test) {
         return false;
@@ -130,7 +173,7 @@ fn has_other_lanes(order: &[usize], sources: &[&SourceRef], place: usize) -> boo
 /// A stream in its lane.
 struct Lane<'a> {
     index: usize,
-    source: &'a SourceRef,
+    source: &'a dyn Source,
     /// The next byte to read.
     at: u64,
     /// Bytes read, padded at the end of the stream, and how many of them are hashed.
@@ -165,9 +208,9 @@ impl Lane<'_> {
 fn hash_lanes<'a, const C: usize>(
     level: Level,
     at_once: usize,
-    next: &dyn Fn() -> Option<(usize, &'a SourceRef)>,
+    next: &dyn Fn() -> Option<(usize, &'a dyn Source)>,
     progress: Progress<'_>,
-) -> Vec<(usize, Result<[u8; 16]>)> {
+) -> Vec<StreamDigest> {
     let mut states: LaneStates<C> = INITIAL_STATE.map(|word| [[word; LANES]; C]);
     let mut streams: Vec<Option<Lane<'a>>> = (0..at_once.min(C * LANES)).map(|_| None).collect();
     let mut digests = Vec::new();
@@ -220,7 +263,6 @@ fn hash_lanes<'a, const C: usize>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::super::tests::{expected, noise};
@@ -239,12 +281,11 @@ mod tests {
         let mixed: Vec<usize> =
             (0..40).map(|n| [0, 1, 55, 56, 63, 64, 65, 4096, BUFFER_SIZE - 1, BUFFER_SIZE, BUFFER_SIZE + 1][n % 11]).collect();
         for lens in [equal, mixed, vec![300_000, 10, 20, 30, 40], vec![5], vec![]] {
-            let sources: Vec<SourceRef> =
-                lens.iter().map(|n| Arc::new(MemorySource::new(noise(*n), "noise")) as SourceRef).collect();
+            let sources: Vec<MemorySource> = lens.iter().map(|n| MemorySource::new(noise(*n), "noise")).collect();
             let wanted: Vec<_> = lens.iter().map(|n| expected(&noise(*n))).collect();
             for level in &levels {
                 let read = AtomicU64::new(0);
-                let sources: Vec<&SourceRef> = sources.iter().collect();
+                let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
                 let count = |n| {
                     read.fetch_add(n, Ordering::Relaxed);
                 };
