@@ -47,6 +47,48 @@ impl<'a> BitReader<'a> {
         Some(self.read_unary()?.checked_shl(n)? | self.read_bits(n)?)
     }
 
+    /// Fills `into` with numbers in two parts, as [`BitReader::read_unary_split`] reads them, each converted by `convert`.
+    pub fn read_unary_splits<T>(&mut self, n: u32, into: &mut [T], mut convert: impl FnMut(u32) -> T) -> Option<()> {
+        /// Numbers that 56 bits hold, unless some of them are long.
+        const NUMBERS_AT_ONCE: usize = 4;
+        // The next bits, the first of them the highest, how many of them count, and the byte after those.
+        let Some(mut window) = self.peek_window() else { return self.read_each_unary_split(n, into, convert) };
+        let (mut count, mut at) = (56 - (self.bit_position % 8) as u32, self.bit_position / 8 + 7);
+        let mut done = 0;
+        while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            // Bits are filled up to 56 or more, without a branch.
+            let Some(run) = self.bytes.get(at..).and_then(|rest| rest.first_chunk()) else { break };
+            window |= u64::from_be_bytes(*run) >> count;
+            at += ((63 - count) / 8) as usize;
+            count |= 56;
+            let before = done;
+            for number in rest.iter_mut().take(NUMBERS_AT_ONCE) {
+                let zeros = window.leading_zeros();
+                let len = zeros + 1 + n;
+                if len > count {
+                    break;
+                }
+                // The one between both parts is subtracted from the first.
+                *number = convert((zeros.wrapping_sub(1) << n).wrapping_add((window >> (64 - len)) as u32));
+                window <<= len;
+                count -= len;
+                done += 1;
+            }
+            if done == before {
+                break;
+            }
+        }
+        self.bit_position = 8 * at - count as usize;
+        self.read_each_unary_split(n, into.get_mut(done..)?, convert)
+    }
+
+    fn read_each_unary_split<T>(&mut self, n: u32, into: &mut [T], mut convert: impl FnMut(u32) -> T) -> Option<()> {
+        into.iter_mut().try_for_each(|number| {
+            *number = convert(self.read_unary_split(n)?);
+            Some(())
+        })
+    }
+
     /// Returns the number of zeros before the next one, and takes that one, too.
     pub fn read_unary(&mut self) -> Option<u32> {
         let mut zeros = 0u32;
@@ -178,6 +220,19 @@ mod tests {
             }
             expected.resize(expected.len().next_multiple_of(8), false);
             prop_assert_eq!(as_bits(&writer.into_bytes()), expected);
+        }
+
+        #[test]
+        fn runs_of_numbers_match_single_ones(bytes in proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..60), n in 0u32..31, skip in 0u32..16, count in 0usize..40) {
+            let (mut one, mut many) = (BitReader::new(&bytes), BitReader::new(&bytes));
+            prop_assert_eq!(one.read_bits(skip), many.read_bits(skip));
+            let expected: Option<Vec<u32>> = (0..count).map(|_| one.read_unary_split(n)).collect();
+            let mut found = vec![0; count];
+            let done = many.read_unary_splits(n, &mut found, |number| number);
+            prop_assert_eq!(done.map(|()| found), expected.clone());
+            if expected.is_some() {
+                prop_assert_eq!(one.bit_position, many.bit_position);
+            }
         }
 
         #[test]

@@ -7,39 +7,60 @@ use crate::codec::bit_io::BitReader;
 /// Decodes `count` whole numbers of `width` (1, 2 or 4) bytes in blocks of `block`, as signed numbers;
 /// None if the bytes end too early or the parameters are none of the standard's.
 pub(super) fn decode_rice(bytes: &[u8], count: usize, width: usize, block: usize) -> Option<Vec<i32>> {
-    let (split_bits, split_max) = match width {
-        1 => (3, 6),
-        2 => (4, 14),
-        4 => (5, 25),
-        _ => return None,
-    };
-    let bits = width as u32 * 8;
-    let (first, rest) = bytes.split_at_checked(width)?;
+    match width {
+        1 => decode_blocks(bytes, count, block, &RICE_1, |number| i32::from(number as u8)),
+        2 => decode_blocks(bytes, count, block, &RICE_2, |number| i32::from(number as i16)),
+        4 => decode_blocks(bytes, count, block, &RICE_4, |number| number as i32),
+        _ => None,
+    }
+}
+
+/// Does the same as [`decode_rice`] for numbers of two bytes, which stay such numbers, big-endian.
+pub(super) fn decode_rice_shorts(bytes: &[u8], count: usize, block: usize) -> Option<Vec<u8>> {
+    decode_blocks(bytes, count, block, &RICE_2, |number| (number as u16).to_be_bytes()).map(Vec::into_flattened)
+}
+
+/// The parameters of numbers of one width.
+struct RiceParams {
+    /// Bytes of a number.
+    width: usize,
+    /// Bits of the number that says how the codes of a block are split.
+    split_bits: u32,
+    /// That number, less one, for codes that are not split.
+    split_max: u32,
+}
+
+const RICE_1: RiceParams = RiceParams { width: 1, split_bits: 3, split_max: 6 };
+const RICE_2: RiceParams = RiceParams { width: 2, split_bits: 4, split_max: 14 };
+const RICE_4: RiceParams = RiceParams { width: 4, split_bits: 5, split_max: 25 };
+
+/// Decodes numbers, each of which `convert` makes of its low bits.
+#[inline(always)]
+fn decode_blocks<T: Clone + Default>(
+    bytes: &[u8],
+    count: usize,
+    block: usize,
+    params: &RiceParams,
+    convert: impl Fn(u32) -> T,
+) -> Option<Vec<T>> {
+    let (first, rest) = bytes.split_at_checked(params.width)?;
     let mut last = first.iter().fold(0u32, |n, byte| n << 8 | u32::from(*byte));
     let mut input = BitReader::new(rest);
-    let mut out = vec![0; count];
+    let mut out = vec![T::default(); count];
     for numbers in out.chunks_mut(block.max(1)) {
         // Even codes are the differences 0, 1, 2 …, odd codes are -1, -2 ….
-        let mut put = |number: &mut i32, coded: u32| {
+        let mut next_number = |coded: u32| {
             last = last.wrapping_add((coded >> 1) ^ 0u32.wrapping_sub(coded & 1));
-            *number = match width {
-                1 => i32::from(last as u8),
-                2 => i32::from(last as i16),
-                _ => last as i32,
-            };
+            convert(last)
         };
-        match input.read_bits(split_bits)? {
-            0 => numbers.iter_mut().for_each(|number| put(number, 0)),
-            split if split - 1 == split_max => {
+        match input.read_bits(params.split_bits)? {
+            0 => numbers.fill(next_number(0)),
+            split if split - 1 == params.split_max => {
                 for number in numbers {
-                    put(number, input.read_bits(bits)?);
+                    *number = next_number(input.read_bits(8 * params.width as u32)?);
                 }
             }
-            split => {
-                for number in numbers {
-                    put(number, input.read_unary_split(split - 1)?);
-                }
-            }
+            split => input.read_unary_splits(split - 1, numbers, next_number)?,
         }
     }
     Some(out)
@@ -66,5 +87,7 @@ mod tests {
         assert_eq!(decode_rice(&[0, 0, 0b0001_0000, 0, 0], 1, 2, 32), None);
         assert_eq!(decode_rice(&[0; 8], 1, 3, 32), None);
         assert_eq!(decode_rice(&[7, 0], 2, 1, 0), Some(vec![7, 7]));
+        assert_eq!(decode_rice_shorts(&[0, 1, 0, 0], 2, 32), Some(vec![0, 1, 0, 1]));
+        assert_eq!(decode_rice_shorts(&[0, 1], 1, 32), None);
     }
 }

@@ -371,6 +371,10 @@ impl TileSource {
             TileColumn::Compressed => self.charge_tile(&bytes, count)?,
         }
         let whole: Vec<i32> = match plan.method {
+            // Most images: numbers as wide as the pixels are values of the image.
+            TileCompression::Rice { bytes_per_pixel: 2, block } if plan.number == StoredNumber::I16 => {
+                return rice::decode_rice_shorts(&bytes, count, block).ok_or_else(cut);
+            }
             TileCompression::Rice { bytes_per_pixel: width, block } => {
                 rice::decode_rice(&bytes, count, width, block).ok_or_else(cut)?
             }
