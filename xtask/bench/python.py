@@ -39,6 +39,24 @@ timed(work, 20)
 """
 
 
+# Values for writing, as many MiB as the second word says.
+NUMBERS = TIMED + "import hashlib, numpy\na = numpy.random.default_rng(5).random(int(sys.argv[2]) << 17)\n"
+MD5 = NUMBERS + "def work(): hashlib.md5(a).digest()\ntimed(work, 9)"
+SAVE = NUMBERS + "def work(): numpy.save(sys.argv[1], a)\ntimed(work, 9)"
+ONE, EIGHT = "{'a': a}", "{f'a{i}': part for i, part in enumerate(numpy.split(a, 8))}"
+
+READ = TIMED + "import trilith\ndef work():\n  with trilith.open(sys.argv[1]) as f: f[sys.argv[2]][...]\ntimed(work, 3)"
+READ_ASDF = TIMED + "import asdf, numpy\ndef work():\n  with asdf.open(sys.argv[1]) as f: numpy.array(f['a'])\ntimed(work, 3)"
+
+
+def bzip2(path, megabytes):
+    import asdf
+    import numpy as np
+
+    noise = np.random.default_rng(7).normal(100, 5, int(megabytes) << 18).astype("f4")
+    asdf.AsdfFile({"a": noise}).write_to(path, all_array_compression="bzp2")
+
+
 def rows(path, count):
     import asdf
     import h5py
@@ -64,6 +82,9 @@ def works(bench):
         commands = {who: command(name, who) for who in ("trilith", "asdf")}
         yield Work(f"python-{name}", what, commands, inner=True, wants={"asdf": least} if least else {})
 
+    yield from writing(bench, 8 if bench.small else 64)
+    yield reading(bench)
+
     count = 1000 if bench.small else 10_000
     ours, theirs = (bench.file(f"rows-{count}.{kind}", rows, count) for kind in ("asdf", "h5"))
     commands = {
@@ -71,3 +92,28 @@ def works(bench):
         "h5py": bench.python("from h5py import File as open_file" + ROWS, theirs, count),
     }
     yield Work("python-rows", f"{count // 10:,} rows of {count:,} by a list of indices, array open", commands, inner=True, wants={"h5py": 1})
+
+
+def writing(bench, megabytes):
+    """A new file, synced and put into place, beside what bounds it."""
+
+    def work(name, what, tree, peer, code, wanted, options=""):
+        write = f"import trilith\ndef work(): trilith.write(sys.argv[1], {tree}{options})\ntimed(work, 9)"
+        commands = {
+            "trilith": bench.python(NUMBERS + write, bench.out / "t.asdf", megabytes),
+            peer: bench.python(code, bench.out / "p.npy", megabytes),
+        }
+        return Work(f"python-{name}", what, commands, inner=True, by="wall_s", wants={peer: wanted})
+
+    yield work("write-one", f"write {megabytes} MiB as one array, beside MD5 of it", ONE, "MD5 alone", MD5, 0.91)
+    yield work("write-eight", f"write {megabytes} MiB as 8 arrays, beside MD5 of all", EIGHT, "MD5 alone", MD5, 1.9)
+    options = ", checksums=False"
+    yield work("write-unhashed", f"write {megabytes} MiB without checksums", ONE, "np.save", SAVE, 0.6, options)
+
+
+def reading(bench):
+    """All values of a block of bzip2."""
+    megabytes = 8 if bench.small else 128
+    path = bench.file(f"noise-{megabytes}.asdf", bzip2, megabytes)
+    commands = {"trilith": bench.python(READ, path, "a"), "asdf": bench.python(READ_ASDF, path)}
+    return Work("python-bzip2", f"{megabytes} MiB of bzip2", commands, inner=True, by="wall_s", wants={"asdf": 1.8})

@@ -72,7 +72,7 @@ pub(crate) fn compare_with_commit(arguments: &[String]) -> Result<(), String> {
             "There is no valgrind on this machine: everything is timed, and what else the machine does shows in the ratios."
         );
     }
-    let files = WorkFiles::create_missing(&folder, asked.small)?;
+    let files = WorkFiles::create_missing(&folder, asked.small, &programs[1])?;
     let mut rows = files.benchmark_rows();
     if !has_valgrind {
         rows.iter_mut().for_each(|row| row.metric = Metric::WallTime);
@@ -186,6 +186,10 @@ struct WorkFiles {
     /// An HDF5 file of many attributes, and one of many datasets; None without a Python that has h5py.
     attributes: Option<PathBuf>,
     datasets: Option<PathBuf>,
+    /// Eight blocks of 8 MiB, an image of int16 in tiles of RICE_1, and a block of bzip2.
+    eight: PathBuf,
+    rice: PathBuf,
+    bzip2: PathBuf,
     /// The folder of small files of other formats, which is in the repository.
     other_formats: PathBuf,
     out: PathBuf,
@@ -200,10 +204,11 @@ const TREE_HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! ta
 
 impl WorkFiles {
     /// Makes those that are not there yet.
-    fn create_missing(folder: &Path, small: bool) -> Result<Self, String> {
+    fn create_missing(folder: &Path, small: bool, program: &Path) -> Result<Self, String> {
         let (megabytes, count, items) = if small { (64, 1000, 5_000) } else { (1024, 10_000, 100_000) };
         // An item of the tree has eight nodes.
         let (nodes, hdus, attributes) = if small { (10_000, 300, 2_000) } else { (125_000, 3_000, 20_000) };
+        let (side, noise) = if small { (512, 4) } else { (2048, 32) };
         let files = Self {
             tree: folder.join(format!("tree-{items}.asdf")),
             large: folder.join(format!("large-{megabytes}.asdf")),
@@ -213,6 +218,9 @@ impl WorkFiles {
             headers: folder.join(format!("headers-{}", count / 10)),
             attributes: write_hdf5(folder.join(format!("attributes-{attributes}.h5")), ATTRIBUTES_SCRIPT, attributes)?,
             datasets: write_hdf5(folder.join(format!("datasets-{count}.h5")), DATASETS_SCRIPT, count)?,
+            eight: folder.join("eight.asdf"),
+            rice: folder.join(format!("rice-{side}.fits")),
+            bzip2: folder.join(format!("bzip2-{noise}.asdf")),
             other_formats: repository_root().join("tests/compatibility/51ec5374"),
             out: folder.join("out"),
             elements: megabytes << 17,
@@ -226,6 +234,13 @@ impl WorkFiles {
         fs::ensure_dir_exists(&files.headers)?;
         for n in 0..count / 10 {
             write_missing_file(&files.headers.join(format!("f{n:05}.fits")), |out| write_header(out, n))?;
+        }
+        write_missing_file(&files.eight, |out| write_large_blocks(out, 8, 8 << 20))?;
+        write_missing_file(&files.rice, |out| write_rice(out, side))?;
+        if !files.bzip2.exists() {
+            let plain = folder.join(format!("noise-{noise}.asdf"));
+            write_missing_file(&plain, |out| write_large_blocks(out, 1, noise << 20))?;
+            run(Command::new(program).arg("convert").arg(&plain).arg(&files.bzip2).args(["--codec", "bzp2"]))?;
         }
         Ok(files)
     }
@@ -243,6 +258,9 @@ impl WorkFiles {
             row(name, Metric::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
         };
         let (nodes, hdus) = (self.nodes.display(), self.hdus.display());
+        let (eight, rice, bzip2) = (self.eight.display(), self.rice.display(), self.bzip2.display());
+        let values = |item: String| words(&["get", &item, "-o", &slice.to_string_lossy()]);
+        let copied = |file: String| words(&["convert", "--overwrite", &file, &copy.to_string_lossy()]);
         // One item of each file is asked for, so that what is printed costs nothing.
         let hdf5 = |file: &Option<PathBuf>, name, item: &str| {
             let address = file.as_ref().map(|file| format!("{}#{item}", file.display()));
@@ -267,13 +285,12 @@ impl WorkFiles {
                 Metric::Instructions,
                 words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()]),
             ),
-            row(
-                "writing many arrays",
-                Metric::Instructions,
-                words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()]),
-            ),
+            row("writing many arrays", Metric::Instructions, copied(many.to_string())),
             row("set --in-place", Metric::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
             row("many HDUs", Metric::Instructions, words(&["get", &format!("{hdus}#/fits/1/header/KEY")])),
+            row("writing 8 blocks", Metric::WallTime, copied(eight.to_string())),
+            row("image in RICE_1", Metric::Instructions, values(format!("{rice}#/fits/1/data"))),
+            row("bzip2", Metric::WallTime, values(format!("{bzip2}#/a0"))),
             row("walking a tree", Metric::Instructions, words(&["search", &nodes.to_string(), "--path", "/maps/7/pos/b"])),
         ];
         rows.extend(attributes);
@@ -311,14 +328,120 @@ fn write_large_file(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
     // Room for the tree to grow.
     out.write_all(&[0; 4096])?;
     block_header(out, size)?;
-    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-    for _ in 0..size / 8 {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        out.write_all(&((seed >> 40) as f64).to_le_bytes())?;
+    random_numbers().take((size / 8) as usize).try_for_each(|number| out.write_all(&((number >> 40) as f64).to_le_bytes()))
+}
+
+/// Blocks of random numbers, of this number of bytes each.
+fn write_large_blocks(out: &mut dyn Write, count: u64, size: u64) -> std::io::Result<()> {
+    out.write_all(TREE_HEAD.as_bytes())?;
+    for n in 0..count {
+        let form = format!("source: {n}, datatype: float64, byteorder: little, shape: [{}]", size / 8);
+        writeln!(out, "a{n}: !core/ndarray-1.1.0 {{{form}}}")?;
+    }
+    out.write_all(b"...\n")?;
+    let mut numbers = random_numbers();
+    for _ in 0..count {
+        block_header(out, size)?;
+        let block = numbers.by_ref().take((size / 8) as usize);
+        block.into_iter().try_for_each(|number| out.write_all(&((number >> 40) as f64).to_le_bytes()))?;
     }
     Ok(())
+}
+
+/// The same numbers each time (xorshift).
+fn random_numbers() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(0x9e37_79b9_7f4a_7c15u64), |seed| {
+        let mut next = *seed;
+        next ^= next << 13;
+        next ^= next >> 7;
+        next ^= next << 17;
+        Some(next)
+    })
+    .skip(1)
+}
+
+/// A square image of noisy int16 in tiles of RICE_1, one for each row: FITS Standard 4.0, section 10.4.1.
+fn write_rice(out: &mut dyn Write, side: u64) -> std::io::Result<()> {
+    /// The low bits of a difference that are not counted in unary.
+    const LOW_BITS: u32 = 5;
+    let mut numbers = random_numbers();
+    let (mut table, mut heap) = (Vec::new(), Vec::new());
+    for _ in 0..side {
+        let start = heap.len();
+        let mut bits = HighBitsFirst { out: &mut heap, open: 0, count: 0 };
+        let row: Vec<i32> = numbers.by_ref().take(side as usize).map(|number| 1000 + (number >> 58) as i32).collect();
+        let mut last = row.first().copied().unwrap_or_default();
+        bits.push(last as u32, 16);
+        for block in row.chunks(32) {
+            bits.push(LOW_BITS + 1, 4);
+            for number in block {
+                let difference = number - last;
+                let code = ((difference << 1) ^ (difference >> 31)) as u32;
+                bits.push(1, (code >> LOW_BITS) + 1);
+                bits.push(code & ((1 << LOW_BITS) - 1), LOW_BITS);
+                last = *number;
+            }
+        }
+        bits.push(0, 7);
+        for place in [heap.len() - start, start] {
+            table.extend_from_slice(&(place as u32).to_be_bytes());
+        }
+    }
+    let number = |keyword: &str, value: u64| format!("{keyword:<8}= {value:>20}");
+    let text = |keyword: &str, value: &str| format!("{keyword:<8}= '{value:<8}'");
+    let logical = |keyword: &str| format!("{keyword:<8}= {:>20}", "T");
+    write_fits_header(out, &[logical("SIMPLE"), number("BITPIX", 8), number("NAXIS", 0)])?;
+    let cards = [
+        text("XTENSION", "BINTABLE"),
+        number("BITPIX", 8),
+        number("NAXIS", 2),
+        number("NAXIS1", 8),
+        number("NAXIS2", side),
+        number("PCOUNT", heap.len() as u64),
+        number("GCOUNT", 1),
+        number("TFIELDS", 1),
+        text("TTYPE1", "COMPRESSED_DATA"),
+        text("TFORM1", "1PB"),
+        logical("ZIMAGE"),
+        text("ZCMPTYPE", "RICE_1"),
+        number("ZBITPIX", 16),
+        number("ZNAXIS", 2),
+        number("ZNAXIS1", side),
+        number("ZNAXIS2", side),
+        text("ZNAME1", "BLOCKSIZE"),
+        number("ZVAL1", 32),
+        text("ZNAME2", "BYTEPIX"),
+        number("ZVAL2", 2),
+    ];
+    write_fits_header(out, &cards)?;
+    table.append(&mut heap);
+    table.resize(table.len().next_multiple_of(2880), 0);
+    out.write_all(&table)
+}
+
+fn write_fits_header(out: &mut dyn Write, cards: &[String]) -> std::io::Result<()> {
+    let header: String = cards.iter().map(String::as_str).chain(["END"]).map(|card| format!("{card:<80}")).collect();
+    write!(out, "{header:<width$}", width = header.len().next_multiple_of(2880))
+}
+
+/// Bits that become bytes, the highest first.
+struct HighBitsFirst<'a> {
+    out: &'a mut Vec<u8>,
+    open: u64,
+    /// Number of bits that are no byte yet.
+    count: u32,
+}
+
+impl HighBitsFirst<'_> {
+    /// Adds the low `count` bits of a number, at most 32.
+    fn push(&mut self, number: u32, count: u32) {
+        self.open = self.open << count | u64::from(number);
+        self.count += count;
+        while self.count >= 8 {
+            self.count -= 8;
+            self.out.push((self.open >> self.count) as u8);
+        }
+    }
 }
 
 fn write_many_blocks(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
@@ -349,8 +472,8 @@ fn write_hdus(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
         let counts: &[&str] = if n == 0 { &[] } else { &["PCOUNT  =                    0", "GCOUNT  =                    1"] };
         let key = format!("KEY     = {n:>20}");
         let cards = std::iter::once(first).chain(sizes).chain(counts.iter().copied());
-        let header: String = cards.chain([key.as_str(), "END"]).map(|card| format!("{card:<80}")).collect();
-        write!(out, "{header:<2880}")?;
+        let cards: Vec<String> = cards.chain([key.as_str()]).map(str::to_owned).collect();
+        write_fits_header(out, &cards)?;
         out.write_all(&[0; 2880])?;
     }
     Ok(())
