@@ -119,7 +119,7 @@ fn is_device(metadata: &Metadata) -> bool {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
-    use super::super::{Source, SourceBacking};
+    use super::super::SourceBacking;
     use super::*;
 
     fn write(path: &Path, bytes: &[u8]) {

@@ -182,7 +182,9 @@ impl HduBuilder<'_> {
         } else if !changes.is_empty() {
             let place = if is_primary { "the primary HDU".to_owned() } else { format!("HDU {name}") };
             let changes = changes.join("; ");
-            self.shown.notes.push(format!("{path}: {place} has a converted copy ({changes}); the array itself is in the ASDF extension"));
+            self.shown
+                .notes
+                .push(format!("{path}: {place} has a converted copy ({changes}); the array itself is in the ASDF extension"));
         }
         self.shown.notes.extend(self.headers.add_coordinate_cards(self.file, path, &array, &mut part)?);
         Ok(Some(part))
