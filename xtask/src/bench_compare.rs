@@ -342,8 +342,8 @@ fn write_large_blocks(out: &mut dyn Write, count: u64, size: u64) -> std::io::Re
     let mut numbers = random_numbers();
     for _ in 0..count {
         block_header(out, size)?;
-        let block = numbers.by_ref().take((size / 8) as usize);
-        block.into_iter().try_for_each(|number| out.write_all(&((number >> 40) as f64).to_le_bytes()))?;
+        let mut block = numbers.by_ref().take((size / 8) as usize);
+        block.try_for_each(|number| out.write_all(&((number >> 40) as f64).to_le_bytes()))?;
     }
     Ok(())
 }
@@ -368,7 +368,7 @@ fn write_rice(out: &mut dyn Write, side: u64) -> std::io::Result<()> {
     let (mut table, mut heap) = (Vec::new(), Vec::new());
     for _ in 0..side {
         let start = heap.len();
-        let mut bits = HighBitsFirst { out: &mut heap, open: 0, count: 0 };
+        let mut bits = BitWriter { out: &mut heap, open: 0, count: 0 };
         let row: Vec<i32> = numbers.by_ref().take(side as usize).map(|number| 1000 + (number >> 58) as i32).collect();
         let mut last = row.first().copied().unwrap_or_default();
         bits.push(last as u32, 16);
@@ -408,6 +408,8 @@ fn write_rice(out: &mut dyn Write, side: u64) -> std::io::Result<()> {
         number("ZNAXIS", 2),
         number("ZNAXIS1", side),
         number("ZNAXIS2", side),
+        number("ZTILE1", side),
+        number("ZTILE2", 1),
         text("ZNAME1", "BLOCKSIZE"),
         number("ZVAL1", 32),
         text("ZNAME2", "BYTEPIX"),
@@ -425,14 +427,14 @@ fn write_fits_header(out: &mut dyn Write, cards: &[String]) -> std::io::Result<(
 }
 
 /// Bits that become bytes, the highest first.
-struct HighBitsFirst<'a> {
+struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     open: u64,
     /// Number of bits that are no byte yet.
     count: u32,
 }
 
-impl HighBitsFirst<'_> {
+impl BitWriter<'_> {
     /// Adds the low `count` bits of a number, at most 32.
     fn push(&mut self, number: u32, count: u32) {
         self.open = self.open << count | u64::from(number);
