@@ -390,7 +390,7 @@ mod tests {
         let bytes: Vec<u8> = (0..9 << 20u32).map(|n| (n * 7) as u8).collect();
         let mut new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
         bytes.chunks(1_000_000).for_each(|piece| new.write_all(piece).unwrap());
-        // As a writer fills in a header.
+        // A writer fills in a header.
         new.seek(SeekFrom::Start(5)).unwrap();
         new.write_all(b"header").unwrap();
         new.seek(SeekFrom::End(0)).unwrap();

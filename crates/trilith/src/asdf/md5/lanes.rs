@@ -99,16 +99,16 @@ pub(crate) fn digest_during<H>(sources: &[&dyn Source], here: impl FnOnce() -> R
     // This thread helps only with what is left afterwards.
     let plan = LanePlan::new(sources, threads().saturating_sub(1));
     let (made, found) = map_during(plan.jobs(), |job| Ok(plan.run(level, job, progress)), here)?;
-    Ok((made, in_order(found)))
+    Ok((made, sort_digests(found)))
 }
 
 fn digest_many_simd(level: Level, sources: &[&dyn Source], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     let plan = LanePlan::new(sources, threads());
-    in_order(map_parallel(plan.jobs(), |job| Ok(plan.run(level, job, progress))).unwrap_or_default())
+    sort_digests(map_parallel(plan.jobs(), |job| Ok(plan.run(level, job, progress))).unwrap_or_default())
 }
 
-/// Digests in the order of their sources.
-fn in_order(found: Vec<Vec<StreamDigest>>) -> Vec<Result<[u8; 16]>> {
+/// Puts digests into the order of their sources.
+fn sort_digests(found: Vec<Vec<StreamDigest>>) -> Vec<Result<[u8; 16]>> {
     let mut digests: Vec<_> = found.into_iter().flatten().collect();
     digests.sort_by_key(|(i, _)| *i);
     digests.into_iter().map(|(_, digest)| digest).collect()
