@@ -29,10 +29,11 @@ impl ValidationReport {
         self.errors == 0
     }
 
-    /// Removes the notes.
-    pub(crate) fn remove_notes(&mut self) {
-        self.problems.retain(|problem| problem.severity != Severity::Note);
-        self.notes = 0;
+    /// Removes the notes about an item.
+    pub(crate) fn remove_notes_at(&mut self, path: &str) {
+        let before = self.problems.len();
+        self.problems.retain(|problem| problem.severity != Severity::Note || problem.path.as_deref() != Some(path));
+        self.notes = self.notes.saturating_sub(before - self.problems.len());
     }
 
     /// Returns `true` if it is certain that the tree is valid or that it is not.
