@@ -68,10 +68,10 @@ def main():
 
 def run(folder, suite, asked, from_last):
     """The outcomes of a suite in a process of its own."""
+    folder = folder.resolve()
     result = folder / f"{suite.name}.{asked or 'plain'}.json"
     if asked is None and from_last and result.exists():
         return json.loads(result.read_text("utf-8"))
-    folder = folder.resolve()
     result.unlink(missing_ok=True)
     where = source(folder, suite) if suite.source else folder / "empty"
     where.mkdir(parents=True, exist_ok=True)
