@@ -62,6 +62,17 @@ impl TableMapping {
     }
 }
 
+impl MappingBase {
+    /// A part of the data of an HDU, which counts as its data where somebody indexes it as an array. None for any other mapping.
+    fn data_part<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.0.item.as_array().is_err() {
+            return Ok(None);
+        }
+        let data = self.find_by_key(py, &PyString::new(py, "data"))?;
+        data.map(|place| place.into_python(py)?.get_item(index)).transpose()
+    }
+}
+
 #[pymethods]
 impl MappingBase {
     /// The whole tag of the node, or None.
@@ -108,11 +119,15 @@ impl MappingBase {
     }
 
     pub(crate) fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let is_name = key.is_instance_of::<PyString>();
+        if !is_name && let Some(part) = self.data_part(py, key)? {
+            return Ok(part);
+        }
         match self.find_by_key(py, key)? {
             Some(place) => place.into_python(py),
             None => {
                 let text = key.str()?.to_string();
-                let found = if key.is_instance_of::<PyString>() { scalar::address_value(py, &self.0.item, &text)? } else { None };
+                let found = if is_name { scalar::address_value(py, &self.0.item, &text)? } else { None };
                 found.ok_or_else(|| self.0.key_error(&text))
             }
         }
@@ -325,7 +340,7 @@ impl MappingBase {
         }
         for (name, value) in self.0.members()? {
             if let Some(name) = name
-                && scalar::scalar_to_python(py, name)?.eq(key)?
+                && scalar::scalar_to_python(py, name)?.eq(key).unwrap_or(false)
             {
                 return value.resolve_reference(py).map(Some);
             }

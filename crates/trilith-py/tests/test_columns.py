@@ -77,3 +77,21 @@ def test_units_of_images_and_quantities(tmp_path):
     trilith.convert(tmp_path / "i.fits", tmp_path / "i.asdf")
     with trilith.open(tmp_path / "i.asdf") as f:
         assert f["fits/0/data"].unit == "MJy/sr"
+
+
+def test_hdus_are_indexed_as_their_data(tmp_path):
+    image = np.arange(12, dtype="f4").reshape(3, 4)
+    write_table(tmp_path)
+    fits.HDUList([fits.PrimaryHDU(), fits.ImageHDU(image, name="SCI")]).writeto(tmp_path / "i.fits")
+    with trilith.open(tmp_path / "i.fits") as f:
+        hdu = f["fits/SCI"]
+        for index in (0, slice(1, None), (slice(None), 2), ([0, 2], 1), image > 5, ..., np.array([2, 0])):
+            np.testing.assert_array_equal(hdu[index], image[index])
+        assert hdu["data"].shape == (3, 4) and list(hdu) == ["header", "data"]
+        with pytest.raises(KeyError):
+            f["fits/0"][0]
+    with trilith.open(tmp_path / "plain.fits") as f:
+        table = f["fits/CAT"]
+        assert table[1:]["t"].tolist() == [10.5, 11] and table[np.array([True, False, True])]["id"].tolist() == [1, 3]
+    with trilith.open(trilith.dumps({"meta": {"a": 1}})) as f, pytest.raises(KeyError, match="a"):
+        f["meta"][np.array([1, 2])]

@@ -244,6 +244,11 @@ _VINDEX = """Reads elements by their coordinates: `a.vindex[[1, 3], [0, 5]]`, as
 """
 
 
+def _itself(self, memo=None):
+    """Returns the array, because nothing changes it."""
+    return self
+
+
 def _install():
     for name in (*_READING, *_VIEWING):
         setattr(Array, name, _method(name, name in _VIEWING))
@@ -267,8 +272,7 @@ def _install():
     Array.oindex = property(lambda self: _Indexer(self, _orthogonal), doc=_OINDEX)
     Array.vindex = property(lambda self: _Indexer(self, _pointwise), doc=_VINDEX)
     Array._mask, Array._baseclass = property(_mask), numpy.ndarray
-    # What cannot be changed is its own copy.
-    Array.__copy__, Array.__deepcopy__ = (lambda self: self), (lambda self, memo: self)
+    Array.__copy__ = Array.__deepcopy__ = _itself
 
 
 _install()
