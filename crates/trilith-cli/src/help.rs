@@ -12,11 +12,12 @@ use crate::commands::{GROUPS, HIDDEN_GROUP};
 use crate::possible_values;
 
 /// Options that only files under a Dudley layout or of its kind need.
-const DUDLEY_OPTIONS: &[&str] = &["under", "stream_order"];
+const DUDLEY_OPTIONS: &[&str] = &["under", "param", "stream_order"];
 /// Options for the catalog of a file set.
 const FILE_SET_OPTIONS: &[&str] = &["of_catalog", "condition"];
 /// Options about how files are opened.
-const OPEN_OPTIONS: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
+const OPEN_OPTIONS: &[&str] =
+    &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "param", "stored", "stream_order"];
 /// Options that select input files.
 const INPUT_OPTIONS: &[&str] = &["files_from", "null", "hidden"];
 /// Options that the page of the command itself describes.
@@ -158,6 +159,10 @@ fn with_help_layout(mut command: Command, path: &str, globals: &[Arg], length: H
             };
         }
         HelpLength::Short => {
+            if command.has_subcommands() {
+                // The pages of the subcommands name them.
+                "Options of all commands: trilith help options".clone_into(&mut end);
+            }
             let room = MAX_SHORT_LINES.saturating_sub(fixed_lines(&command, &examples, &end));
             let (shortened, others) = with_first_options(command.long_about(Resettable::Reset), room);
             command = shortened;
@@ -280,9 +285,9 @@ fn with_choices(path: &str, arg: Arg) -> Arg {
 fn is_unsupported_option(path: &str, id: &str) -> bool {
     let first = path.split(' ').next().unwrap_or(path);
     match first {
-        "completions" | "man" | "tour" => OPEN_OPTIONS.contains(&id),
+        "completions" | "man" | "tour" => OPEN_OPTIONS.contains(&id) || FILE_SET_OPTIONS.contains(&id),
         "insert" | "rm" | "mv" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode" | "describe"
-        | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id),
+        | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id) || FILE_SET_OPTIONS.contains(&id),
         _ => false,
     }
 }
@@ -399,18 +404,21 @@ mod tests {
         );
     }
 
-    /// Commands that a page of help is for, and the lines of its two lengths.
+    /// Pages of help with the lines of their two lengths.
     fn help_lengths() -> Vec<(String, usize, usize)> {
-        let mut found = Vec::new();
+        fn add(found: &mut Vec<(String, usize, usize)>, path: &str, short: &Command, long: &Command) {
+            let lines = |command: &Command| command.clone().render_help().to_string().lines().count();
+            found.push((path.to_owned(), lines(short), lines(long)));
+            for sub in short.get_subcommands().filter(|sub| sub.get_name() != "help") {
+                let below = format!("{path} {}", sub.get_name());
+                add(found, &below, sub, long.find_subcommand(sub.get_name()).unwrap());
+            }
+        }
         let (mut short, mut long) = (build_help_command(HelpLength::Short), build_help_command(HelpLength::Long));
-        let lines = |command: &mut Command| command.render_help().to_string().lines().count();
-        found.push(("trilith".to_owned(), lines(&mut short), lines(&mut long)));
         short.build();
         long.build();
-        for sub in short.get_subcommands().filter(|sub| sub.get_name() != "help") {
-            let whole = long.find_subcommand(sub.get_name()).map_or(0, |sub| lines(&mut sub.clone()));
-            found.push((sub.get_name().to_owned(), lines(&mut sub.clone()), whole));
-        }
+        let mut found = Vec::new();
+        add(&mut found, "trilith", &short, &long);
         found
     }
 
@@ -421,11 +429,26 @@ mod tests {
             .into_iter()
             .filter(|(name, short, long)| match name.as_str() {
                 "trilith" => *short > 80 || *long > 80,
-                "layout" => false,
+                "trilith layout" => *short > 30,
                 _ => *short > 30 || *long > 60,
             })
             .collect();
         assert!(faults.is_empty(), "{faults:?}");
+    }
+
+    /// First tier. The examples come before the options, in both lengths.
+    #[test]
+    fn help_has_three_examples_before_options() {
+        for length in [HelpLength::Short, HelpLength::Long] {
+            let mut command = build_help_command(length);
+            command.build();
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+                let page = sub.clone().render_help().to_string();
+                let (before, _) = page.split_once("\nOptions").unwrap_or_else(|| panic!("{page}"));
+                let examples = before.lines().filter(|line| line.starts_with("    trilith ")).count();
+                assert_eq!(examples, 3, "{page}");
+            }
+        }
     }
 
     /// First tier. Twenty-six commands with `help`.

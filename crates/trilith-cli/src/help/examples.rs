@@ -142,6 +142,12 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("trilith layout locate runs/restart.dud /spectrum --catalog runs/catalog.bd", "Locate an item that some files lack"),
     ("trilith layout new arrays", "Print a layout of NumPy arrays"),
     ("trilith layout new records.h", "Print a layout of C structs"),
+    ("trilith layout from x3.npy", "Print the layout of a NumPy file"),
+    ("trilith layout from x3.npy -o x3.dud", "Write to a file"),
+    ("trilith layout from x3.npy --json", "Print JSON"),
+    ("trilith layout code point.dud --lang c -o point.h", "Write a C header"),
+    ("trilith layout code point.dud --lang python -o point.py", "Write a Python module"),
+    ("trilith layout code point.dud --lang fortran --raw -o point.f90", "Write a Fortran module for files without a signature"),
     ("trilith layout write point.dud point.bd --param /N=3 --from /x=x3.npy", "Write a file with a layout"),
     ("trilith layout write point.dud point.bd --param /N=3 --from /x=x3.npy --bare --overwrite", "Leave the layout out of the file"),
     ("trilith layout write point.dud point.bd --param /N=3 --from /x=x3.npy --json --overwrite", "Print a report as JSON"),
@@ -186,14 +192,14 @@ mod tests {
 
     #[test]
     fn every_command_has_three_examples() {
-        let command = crate::Cli::complete();
-        for sub in clap::Command::get_subcommands(&command).filter(|sub| !sub.is_hide_set()) {
-            assert_eq!(
-                examples_text(sub.get_name()).lines().count(),
-                1 + 2 * MAX_SHOWN_EXAMPLES,
-                "trilith {} --help needs three examples",
-                sub.get_name()
-            );
+        fn check(command: &clap::Command, path: &str) {
+            for sub in clap::Command::get_subcommands(command).filter(|sub| !sub.is_hide_set()) {
+                let path = format!("{path} {}", sub.get_name());
+                let lines = examples_text(path.trim_start()).lines().count();
+                assert_eq!(lines, 1 + 2 * MAX_SHOWN_EXAMPLES, "trilith{path} --help needs three examples");
+                check(sub, &path);
+            }
         }
+        check(&crate::Cli::complete(), "");
     }
 }

@@ -11,7 +11,7 @@ use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 use crate::advice::error_with_advice;
 
-/// Find an item in every file of a file set from a catalog of parameters, without opening the files
+/// Find an item in every file of a file set, without opening the files
 ///
 /// The catalog is a Dudley stream with `files` (text, a name for each file) and `records` (the summary
 /// struct of the layout for each file, or a vector of all stored parameters).

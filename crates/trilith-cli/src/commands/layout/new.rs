@@ -21,7 +21,7 @@ use crate::output::{Output, display_size, eprint_line, escape_controls};
 use crate::outputs::{FileFormat, check_absent, check_name};
 use crate::output_file::OutputFile;
 
-/// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
+/// Write a layout for the arrays of .npz and .npy files, or for C structs
 ///
 /// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C: its
 /// structs become named types, declarations outside of them items, comments documentation. Conditions such as `#ifdef` are
