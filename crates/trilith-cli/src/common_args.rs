@@ -1,7 +1,6 @@
 //! The arguments that every command shares, as a person typed them.
 
 use clap::{Args, ValueEnum};
-use trilith::dudley::ParamSetting;
 use trilith::layout::Byteorder;
 use trilith::{Limits, Result};
 
@@ -43,7 +42,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, hide_short_help = true)]
     pub overwrite: bool,
     /// Use only these files of a catalog, counted from 0; several ranges with commas: 0:10,20:. If the shape of an item
-    /// differs between them: pad it with masked elements, give each file's array in a list, or join it along=AXIS
+    /// differs between them: pad it with masked elements, give each file's array in a list (/te/0), or join it along=AXIS
     #[arg(long = "files", global = true, hide_short_help = true, value_name = "FIRST:END,pad|each|along=AXIS")]
     pub of_catalog: Option<String>,
     /// Use only the files of a catalog whose values in the summary block meet this condition: 'time > 3.5 and nx == 16'
@@ -91,13 +90,6 @@ impl CommonArgs {
             limits.set(assignment)?;
         }
         Ok(limits)
-    }
-
-    /// The values that `--param` gives to fixed parameters of the layout. Without `--layout` there are none, because
-    /// `layout write` has parameters with values of other forms.
-    pub(crate) fn param_settings(&self) -> Result<Vec<(String, ParamSetting)>> {
-        let texts = if self.under.is_some() { &self.layout_params[..] } else { &[] };
-        texts.iter().map(|text| ParamSetting::parse(text)).collect()
     }
 
     /// The byte order that `--byteorder` gives.

@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::bytes::display_name;
 use trilith::file::FileFinder;
-use trilith::{Error, ErrorKind, File, Limits, Result};
+use trilith::{Error, File, Limits, Result};
 use trilith_io::threads::{JobTurn, map_in_order};
 
 pub(crate) use self::array_selection::{ArraySelection, run_each};
@@ -96,6 +96,8 @@ pub(crate) struct FileJob<'o> {
     /// Number of files before this one.
     pub index: usize,
     notes: Vec<String>,
+    /// The reason for which the file as a whole is not what its metadata state, once it is open.
+    damage: Option<String>,
 }
 
 /// The result of a job.
@@ -215,6 +217,7 @@ fn run_job(
         session,
         index: turn.index(),
         notes: Vec::new(),
+        damage: None,
     };
     let worked = match input.problem {
         Some(problem) => Err(problem),
@@ -232,14 +235,15 @@ fn run_job(
 
 impl<'o> FileJob<'o> {
     fn from_item(item: ItemArg, session: &'o Session<'o>) -> Self {
-        Self { name: item.file, path: item.path, out: Output::new(), is_one_of_many: false, session, index: 0, notes: Vec::new() }
+        let (out, notes, damage) = (Output::new(), Vec::new(), None);
+        Self { name: item.file, path: item.path, out, is_one_of_many: false, session, index: 0, notes, damage }
     }
 
     /// Reports an error of one file of several. In JSON it has a separate line.
     fn finish_with_error(mut self, error: &Error) -> Result<JobResult> {
         let text = error_with_advice(error);
         self.print_note(&format!("trilith: {}{text}", self.error_prefix(&text)));
-        let is_answer = self.session.rules.malformed_is_negative && error.kind() == ErrorKind::Malformed;
+        let is_answer = self.session.rules.is_negative(error);
         let is_json = self.session.args.json;
         let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
         let mut held = self.out.into_buffered();
@@ -249,9 +253,21 @@ impl<'o> FileJob<'o> {
         Ok(JobResult { output: held, notes: self.notes, outcome: if is_answer { Outcome::Negative } else { Outcome::Failed } })
     }
 
-    /// Opens the file.
-    pub(crate) fn open(&self, role: FileRole<'_>) -> Result<File> {
-        self.session.open(&self.name, role)
+    /// Opens the file, and warns if its end is missing: what it lacks may be what somebody looks for.
+    pub(crate) fn open(&mut self, role: FileRole<'_>) -> Result<File> {
+        let (file, was_known) = (self.session.open(&self.name, role)?, self.damage.is_some());
+        self.damage = file.damage().map(|error| error.to_string());
+        if let Some(damage) = self.damage.clone().filter(|_| !was_known) {
+            self.print_unprinted(&damage);
+        }
+        Ok(file)
+    }
+
+    /// Opens the file for a check, which reports the damage itself.
+    pub(crate) fn open_to_check(&mut self, role: FileRole<'_>) -> Result<File> {
+        let file = self.session.open(&self.name, role)?;
+        self.damage = file.damage().map(|error| error.to_string());
+        Ok(file)
     }
 
     /// Returns the limits on the cost of reading the file.
@@ -346,10 +362,34 @@ impl<'o> FileJob<'o> {
         if self.is_one_of_many { self.notes.push(text.to_owned()) } else { eprint_line(text) }
     }
 
-    /// Prints a warning on stderr, unless `--quiet`.
+    /// Prints a warning on stderr, unless `--quiet`, or unless it is the damage, which is printed when the file is opened.
     pub(crate) fn print_warning(&mut self, text: &str) {
+        if self.damage.as_deref() != Some(text) {
+            self.print_unprinted(text);
+        }
+    }
+
+    fn print_unprinted(&mut self, text: &str) {
         if !self.session.args.quiet {
             self.print_note(&format!("warning: {}{text}", self.warning_prefix(text)));
+        }
+    }
+
+    /// Returns a problem as a line that begins with the name of the file, and the path of the item if there is one.
+    pub(crate) fn problem_line(&self, path: &str, error: &Error) -> String {
+        let text = error_with_advice(error);
+        if !path.is_empty() {
+            let reason = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
+            return format!("{}: {path}: {reason}", self.name);
+        }
+        let shown = display_name(&self.name);
+        match text.strip_prefix(&*self.name).or_else(|| text.strip_prefix(&*shown)) {
+            // The error names the file and its format, or the file alone.
+            Some(rest) => match rest.strip_prefix(", ").or_else(|| rest.strip_prefix(": ")) {
+                Some(reason) => format!("{}: {reason}", self.name),
+                None => text,
+            },
+            None => format!("{}: {text}", self.name),
         }
     }
 
@@ -358,7 +398,8 @@ impl<'o> FileJob<'o> {
         if self.session.args.json {
             return Ok(json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}));
         }
-        self.out.write_line(&format!("{}: {}", self.name, error_with_advice(error)))?;
+        let line = self.problem_line("", error);
+        self.out.write_line(&line)?;
         Ok(Value::Null)
     }
 

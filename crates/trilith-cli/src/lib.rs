@@ -42,8 +42,8 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
+use trilith::Error;
 use trilith::bytes::{display_name, hidden_name, name_of};
-use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
 use crate::common_args::CommonArgs;
@@ -131,7 +131,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             print_error(&error);
-            if rules.malformed_is_negative && error.kind() == ErrorKind::Malformed { 1 } else { 2 }
+            if rules.is_negative(&error) { 1 } else { 2 }
         }
     }
 }

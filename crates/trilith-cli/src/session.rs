@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde_json::Value;
 use trilith::asdf::{AsdfFile, ReferenceLog, uris};
 use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::{FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
+use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::Layout;
 use trilith::tree::Tree;
-use trilith::{Error, File, Limits, Location, OpenOptions, Result, file};
+use trilith::{Error, ErrorKind, File, Limits, Location, OpenOptions, Result, file};
 
 use crate::common_args::{ColorChoice, CommonArgs};
 use crate::item_arg::ItemArg;
@@ -24,6 +24,8 @@ pub(crate) struct InputRules {
     pub is_whole: bool,
     /// `true` if a malformed file is a negative result of the command (exit status 1), and not a failure (2).
     pub malformed_is_negative: bool,
+    /// `true` if an item that is not there is a negative result of the command (exit status 1), and not a failure (2).
+    pub missing_is_negative: bool,
     /// `true` if a catalog is opened as the file that it is, not as the files that it lists.
     pub is_catalog_only: bool,
     /// `true` if the condition of `--where` is one on the rows that the command makes.
@@ -32,8 +34,21 @@ pub(crate) struct InputRules {
     pub omits_card_rows: bool,
     /// `true` if attributes that say how to decode the elements are kept next to stored ones.
     pub is_encoded: bool,
+    /// `true` if `--param` of the command has values of another form, for a file that it writes.
+    pub has_own_params: bool,
     /// The alternative for a Dudley file, if the command is not for one.
     pub dudley_alternative: &'static str,
+}
+
+impl InputRules {
+    /// Returns `true` if an error is a negative result of the command.
+    pub(crate) fn is_negative(self, error: &Error) -> bool {
+        match error.kind() {
+            ErrorKind::Malformed => self.malformed_is_negative,
+            ErrorKind::NotFound => self.missing_is_negative,
+            _ => false,
+        }
+    }
 }
 
 /// The content that a command expects of a file.
@@ -89,6 +104,8 @@ struct SharedState {
     remote: OnceLock<RemoteOptions>,
     /// Files that were opened, and files that the output refers to.
     inputs: Mutex<Vec<String>>,
+    /// Standard input, once it was read.
+    standard_input: Mutex<Option<SourceRef>>,
 }
 
 impl<'a> Session<'a> {
@@ -113,6 +130,7 @@ impl<'a> Session<'a> {
             layout: OnceLock::new(),
             remote: OnceLock::new(),
             inputs: Mutex::default(),
+            standard_input: Mutex::default(),
         });
         Ok(Self { args, rules, limits, reference_logs: Mutex::default(), shared })
     }
@@ -174,9 +192,7 @@ impl<'a> Session<'a> {
         // go through their files from front to back, where a map gains nothing.
         let mut files = args.of_catalog.as_deref().map(FileSelection::parse).transpose()?.unwrap_or_default();
         files.condition = args.condition.clone().filter(|_| !self.rules.is_of_rows);
-        let params: Result<_> = args.layout_params.iter().map(|text| ParamSetting::parse(text)).collect();
-        // `layout write` has parameters with values of other forms.
-        let params = if args.under.is_some() { params? } else { params.unwrap_or_default() };
+        let params = self.layout_params()?;
         let opening = OpenOptions::new().limits(self.limits.clone()).memory_map(false).byteorder(args.byteorder());
         let opening = opening.open_catalog_only(self.rules.is_catalog_only).select_files(files).layout_params(params);
         Ok(opening
@@ -185,6 +201,33 @@ impl<'a> Session<'a> {
             .stored_values(args.stored)
             .encoded(self.rules.is_encoded)
             .card_rows(!self.rules.omits_card_rows))
+    }
+
+    /// Returns the values that `--param` gives to fixed parameters of the layout.
+    pub(crate) fn layout_params(&self) -> Result<Vec<(String, ParamSetting)>> {
+        let texts = if self.rules.has_own_params { &[] } else { &self.args.layout_params[..] };
+        texts.iter().map(|text| ParamSetting::parse(text)).collect()
+    }
+
+    /// Refuses `--param` for a file whose layout it does not change: one that has its own, and one without.
+    fn check_params_apply(&self, file: &File, path: &str, role: FileRole<'_>) -> Result<()> {
+        let is_under = match role {
+            FileRole::Any => self.args.under.is_some(),
+            FileRole::Under(layout) => layout.is_some(),
+            FileRole::Tree | FileRole::TreeFor(_) => false,
+            FileRole::Catalog | FileRole::FileSet { .. } | FileRole::Member { .. } => return Ok(()),
+        };
+        let is_beside = file.as_dudley().is_some_and(|dudley| matches!(dudley.origin(), LayoutOrigin::Sidecar(_)));
+        let Some((name, _)) = self.layout_params()?.into_iter().next().filter(|_| !is_under && !is_beside) else { return Ok(()) };
+        if file.as_family().is_some() {
+            return Ok(());
+        }
+        let reason = match file.as_dudley().map(DudleyFile::origin) {
+            Some(LayoutOrigin::Embedded(_)) => "has its own layout, with the values of its parameters",
+            _ => "is not read under a layout",
+        };
+        Err(Error::invalid_input(format!("cannot set the parameter {name}: {path} {reason}"))
+            .hint("leave out --param, or name a layout: --layout L.dud"))
     }
 
     /// Opens a file; `-` is standard input. The other functions of this type that open one call it, or read only bytes.
@@ -203,6 +246,7 @@ impl<'a> Session<'a> {
         } else {
             opening.open_source(source, resolve)?
         };
+        self.check_params_apply(&file, path, role)?;
         if let Some(asdf) = file.as_asdf() {
             self.reference_logs.lock().unwrap_or_else(PoisonError::into_inner).push(asdf.reference_log().clone());
         }
@@ -247,7 +291,7 @@ impl<'a> Session<'a> {
         let mut how = StreamOptions::default();
         how.layout = self.common_layout()?;
         how.order = self.args.byteorder();
-        how.params = self.args.param_settings()?;
+        how.params = self.layout_params()?;
         Ok(how)
     }
 
@@ -261,10 +305,21 @@ impl<'a> Session<'a> {
         self.open_bytes(path, &self.open_options()?)
     }
 
+    /// Returns the bytes of standard input, which a command may open several times.
+    fn standard_input(&self) -> Result<SourceRef> {
+        let mut known = self.shared.standard_input.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = &*known {
+            return Ok(source.clone());
+        }
+        let source = bytes::spool(std::io::stdin().lock(), "-", self.limits.spool)?;
+        *known = Some(source.clone());
+        Ok(source)
+    }
+
     fn open_bytes(&self, path: &str, opening: &OpenOptions) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
         let opened = match path {
-            "-" => bytes::spool(std::io::stdin().lock(), "-", self.limits.spool).map(|source| (source, opening.resolver(path))),
+            "-" => self.standard_input().map(|source| (source, opening.resolver(path))),
             path => opening.source(bytes::path_of(path)),
         };
         let (source, resolve) = opened.map_err(|error| match ItemArg::parse(path) {

@@ -233,7 +233,7 @@ const COMMANDS: [(&str, Fate, Fate); 30] = [
     ("implode F -o O", Same, Done("/last", "119 120 121 122", ASDF)),
     ("convert F O", Same, Done("/last", "119 120 121 122", ASDF)),
     ("convert F O --codec lz4", Refused("no blocks"), Done("/sci", "1.5 -2.0 0.25", ASDF)),
-    ("repair F -o O", Refused("no ASDF file that could be repaired"), Done("/sci", "1.5 -2.0 0.25", ASDF)),
+    ("repair F -o O", Refused("no HDU of this FITS file contains an ASDF file"), Done("/sci", "1.5 -2.0 0.25", ASDF)),
     ("append F#/last rows.npy", Refused(""), Refused("not streamed")),
 ];
 

@@ -76,6 +76,12 @@ impl VerifyReport {
         self.of_bytes().map(ToString::to_string).chain(arrays).collect()
     }
 
+    /// Leaves out warnings that are among the problems of the file as a whole.
+    fn without_problems(&self, warnings: Vec<String>) -> Vec<String> {
+        let problems: Vec<String> = self.structure.iter().map(ToString::to_string).collect();
+        warnings.into_iter().filter(|warning| !problems.contains(warning)).collect()
+    }
+
     /// The problems of blocks, checksums and structure.
     fn of_bytes(&self) -> impl Iterator<Item = &Error> {
         let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
@@ -227,7 +233,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     let mut report = VerifyReport { blocks: threads::map_parallel(jobs, check)?, ..VerifyReport::default() };
     report.structure.extend(file.sections().incomplete());
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.has_end_marker) {
-        report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
+        report.structure.push(Error::malformed("the tree has no end (...): the file may be truncated").at_byte(tree.end));
     }
     if let Some(fits) = crate::file::container_fits(file) {
         report.structure.extend(fits.is_truncated().map(Error::malformed));
@@ -258,8 +264,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
             report.arrays.push((listed.path, error));
         }
     }
-    let said: Vec<String> = report.structure.iter().map(ToString::to_string).collect();
-    report.warnings = file.warnings().into_iter().filter(|warning| !said.contains(warning)).collect();
+    report.warnings = report.without_problems(file.warnings());
     report.warnings.extend(deviation::find_deviations(file)?);
     Ok(report)
 }

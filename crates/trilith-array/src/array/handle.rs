@@ -315,12 +315,11 @@ impl Array {
                 file = origin.source();
             }
             let (name, end) = (file.name(), file.len());
-            error.hint(match self.rows_within(there) {
-                None | Some(0) => format!("{name} is truncated at byte {end}, or not the file that is described"),
-                Some(rows) => {
-                    format!("{name} is truncated at byte {end}: {rows} of {} can be read as a slice", count_noun(all, "row"))
-                }
-            })
+            match self.rows_within(there) {
+                None | Some(0) => error.hint(format!("{name} is truncated at byte {end}, or not the file that is described")),
+                Some(rows) => Error::new(error.kind(), format!("{name} is truncated at byte {end}: {}", error.message()))
+                    .hint(format!("{rows} of {} can be read as a slice", count_noun(all, "row"))),
+            }
         })
     }
 

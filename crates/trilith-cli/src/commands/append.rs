@@ -12,7 +12,7 @@ use trilith::{Error, Result};
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::session::{FileRole, Session};
+use crate::session::{FileRole, Session, name_file};
 use crate::output::{eprint_line, display_size};
 use crate::outputs::report_written;
 
@@ -45,7 +45,7 @@ impl Append {
             return Err(Error::invalid_input("an ASDF file takes the rows of one array at a time"));
         };
         let rows = Array::from_npy(session.open_source(rows)?, session.limits())?;
-        let name = append_rows(&file, item.path(), &rows)?;
+        let name = append_rows(&file, item.path(), &rows).map_err(|error| name_file(error, &item.file))?;
         let count = rows.shape().first().copied().unwrap_or(0);
         report_written(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", count_noun(count, "row")), session)?;
         Ok(Outcome::Success)

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::Result;
+use trilith::{Error, Result};
 use trilith::check::{SchemaDescription, Validator, kind_of};
 use trilith::tree::TreePath;
 
@@ -10,7 +10,8 @@ use super::schema::SchemaSources;
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::session::{FileRole, Session};
+use crate::advice::error_with_advice;
+use crate::session::{FileRole, Session, name_file};
 use crate::output::eprint_line;
 
 /// Show the descriptions of a node in its schemas: title, description, rules
@@ -28,10 +29,13 @@ impl Describe {
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
         let limits = session.limits();
-        let file = session.open(&item.file, FileRole::Tree)?.into_asdf()?;
+        let file = session.open(&item.file, FileRole::Tree)?;
+        let missing = file.item(item.path()).err();
+        let file = file.into_asdf()?;
         let path = TreePath::parse(item.path())?;
         let Some(node) = file.tree().find(&path) else {
-            eprint_line(&format!("trilith: {} has no {}", item.file, item.path()));
+            let error = missing.unwrap_or_else(|| Error::not_found(format!("there is no {}", item.path())));
+            eprint_line(&format!("trilith: {}", error_with_advice(&name_file(error, &item.file))));
             return Ok(Outcome::Negative);
         };
         let mut validator = Validator::new(self.sources.load_schemas(limits)?).with_limits(limits.clone());

@@ -316,7 +316,7 @@ impl Get {
             return self.output_array(&part, file, job, output);
         }
         if self.has_selection() || self.explain {
-            return Err(Error::invalid_input("an attribute of one value, so --slice, --sky, --field and --explain do not apply"));
+            return Err(Error::invalid_input(format!("{} is one value, so -n, --slice, --sky, --field and --explain do not apply", job.label())));
         }
         let is_raw = self.select_format(job.session) == Format::Raw;
         let format = if is_raw { Format::Text } else { self.select_format(job.session) };

@@ -71,6 +71,7 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
             print_item(job, item, is_several, number > 0 || !lines.is_empty())?;
         }
     }
+    job.warn_all(file.warnings());
     let found = !items.is_empty() || !lines.is_empty();
     Ok(if found || key.is_none() { Outcome::Success } else { Outcome::Negative })
 }

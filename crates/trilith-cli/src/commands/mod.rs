@@ -142,11 +142,14 @@ impl Command {
                 Check(_) | Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_)
             ),
             malformed_is_negative: matches!(self, Digest(_) | Check(_) | Verify(_) | Validate(_)),
+            // A side of `diff` that cannot be read decides nothing. `layout` and `stream` look for items that the command line does not name.
+            missing_is_negative: !matches!(self, Diff(_) | Layout(_) | Command::Stream(_)),
             is_catalog_only: matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_)),
             is_of_rows: matches!(self, Command::Table(_)),
             omits_card_rows: matches!(self, Command::Search(_)),
             // Programs that read references apply what the attributes declare.
             is_encoded: matches!(self, Command::Manifest(_)),
+            has_own_params: matches!(self, Layout(layout) if layout.has_own_params()),
             dudley_alternative: self.dudley_alternative(),
         }
     }

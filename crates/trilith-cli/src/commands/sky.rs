@@ -70,6 +70,7 @@ impl Sky {
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let item = ItemArg::parse(&self.item);
         let file = session.open(&item.file, FileRole::Any)?;
+        session.warn_all(file.damage().map(|error| error.to_string()).into_iter().collect());
         if let Err(error) = file.item(item.path()).map(drop)
             && error.kind() == ErrorKind::InvalidInput
         {

@@ -16,7 +16,6 @@ use crate::session::{FileRole, Session};
 use crate::output::escape_controls;
 use crate::style::StyleRole;
 use crate::progress::ProgressPart;
-use crate::advice::error_with_advice;
 
 /// Check the structure and the checksums of files
 ///
@@ -88,7 +87,7 @@ pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool, subject: VerdictSubject
 }
 
 fn read_report(job: &mut FileJob<'_>, deep: bool) -> Result<VerifyReport> {
-    let file = job.open(FileRole::Any)?;
+    let file = job.open_to_check(FileRole::Any)?;
     let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
     let hear = |bytes| progress.add(bytes);
     let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
@@ -152,34 +151,38 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
     for warning in &report.warnings {
         job.print_warning(&format!("{}: {warning}", job.name));
     }
-    let (out, name) = (&mut job.out, &job.name);
+    let problem = |job: &mut FileJob<'_>, path: &str, error| {
+        let line = job.problem_line(path, error);
+        job.out.write_line(&line)
+    };
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
-            (Some(error), _) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
+            (Some(error), _) => problem(job, "", error)?,
             (None, word) if job.session.args.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes OK"));
-                out.write_line(&format!("{name}: block {}: {word}", block.index))?;
+                job.out.write_line(&format!("{}: block {}: {word}", job.name, block.index))?;
             }
             _ => {}
         }
     }
     for sum in &report.checksums {
         match &sum.problem {
-            Some(error) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
+            Some(error) => problem(job, "", error)?,
             None if job.session.args.verbose > 0 => {
                 let place = if sum.path.is_empty() { "the file" } else { sum.path.as_str() };
                 let count = if sum.count > 1 { format!(" of {} parts", sum.count) } else { String::new() };
-                out.write_line(&format!("{name}: {}: {}{count} OK", escape_controls(place), sum.kind))?;
+                job.out.write_line(&format!("{}: {}: {}{count} OK", job.name, escape_controls(place), sum.kind))?;
             }
             None => {}
         }
     }
     for error in &report.structure {
-        out.write_line(&format!("{name}: {}", error_with_advice(error)))?;
+        problem(job, "", error)?;
     }
     for (path, error) in &report.arrays {
-        out.write_line(&format!("{name}: {path}: {}", error_with_advice(error)))?;
+        problem(job, path, error)?;
     }
+    let (out, name) = (&mut job.out, &job.name);
     if report.is_ok() {
         let count = |of| report.blocks.iter().filter(|block| block.checksum_of == of).count();
         let old = match count(Some(ChecksumScope::Decoded)) {

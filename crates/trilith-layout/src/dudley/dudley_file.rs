@@ -348,10 +348,11 @@ impl DudleyFile {
         &self.options.limits
     }
 
-    /// Returns problems of the layout that do not stop reading it.
+    /// Returns problems of the file and its layout that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
         let notice = self.source.backing().and_then(SourceBacking::notice).into_iter();
-        notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
+        let damage = self.layout.unreadable(ItemId::ROOT).map(|error| error.to_string());
+        notice.chain(damage).chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 
     /// Returns the findings about the layout, with their places in its text.

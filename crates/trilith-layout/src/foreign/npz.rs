@@ -182,7 +182,7 @@ fn read_central_directory(source: &SourceRef, limits: &Limits) -> Result<ZipDire
     let end = tail
         .windows(4)
         .rposition(|four| four == EOCD_SIGNATURE)
-        .ok_or_else(|| invalid_zip("the end of its directory is missing"))?;
+        .ok_or_else(|| Error::malformed("the archive is truncated or damaged: the end of its directory is missing"))?;
     let record = tail.get(end..end + 22).ok_or_else(|| invalid_zip("the end of its directory is cut short"))?;
     let (mut count, mut size, mut at) =
         (read_little_endian(record, 10, 2), read_little_endian(record, 12, 4), read_little_endian(record, 16, 4));

@@ -501,6 +501,8 @@ impl AsdfFile {
             }
             ElementSource::Chunks(node) => chunked_array::open_zarr_array(self, *node).map_err(|e| e.context(at_line(*node))),
             ElementSource::FitsHdu(spec) => match &self.fits {
+                // The tree that is made of the HDUs of a file has no lines that a reader could look up.
+                Some(fits) if self.container.is_some_and(|container| container.hdu == 0) => fits.hdu_array(spec),
                 Some(fits) => fits.hdu_array(spec).map_err(|e| e.context(at_line(node))),
                 None => Err(node.error(format!("source fits:{spec}, but this file is not inside a FITS file"))),
             },

@@ -316,8 +316,10 @@ fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressN
             (selector.to_string(), known.name.clone())
         }
     };
+    // The unit of an array in a quantity is a key of the quantity.
+    let owner = if node.get(&key).is_some() { path } else { path.rsplit_once('/').map_or(path, |(above, _)| above) };
     Err(Error::unsupported(format!("{path}@{word}: a tree of ASDF has keys, and no attributes that can be set"))
-        .hint(format!("set the key, such as {}/{key}", path.rsplit_once('/').map_or(path, |(above, _)| above))))
+        .hint(format!("set the key, such as {owner}/{key}")))
 }
 
 /// The HDUs of the FITS file around a tree, if `item` is the root of that tree. They are at the path `/fits`, and no child of the root.

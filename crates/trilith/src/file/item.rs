@@ -16,6 +16,7 @@ use crate::asdf::AsdfFile;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
 use crate::error::{Error, Result};
+use crate::layout::ItemId;
 use crate::limits::Limits;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
 use crate::yaml::Scalar;
@@ -80,6 +81,15 @@ impl File {
     /// Returns the limits on the cost of reading the file.
     pub fn limits(&self) -> &Limits {
         self.backend.limits()
+    }
+
+    /// Returns the reason for which the file as a whole is not what its metadata state, such as a FITS or HDF5 file whose end is
+    /// missing. It is one of the [warnings](File::warnings).
+    pub fn damage(&self) -> Option<Error> {
+        match self.as_asdf() {
+            Some(file) => super::fits::container_fits(file)?.truncation(),
+            None => self.as_dudley()?.layout().unreadable(ItemId::ROOT),
+        }
     }
 
     /// Returns the problems that do not keep the file from being read.

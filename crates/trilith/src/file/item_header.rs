@@ -105,7 +105,9 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
         let all = self.attributes().unwrap_or_default();
         let names: Vec<&str> = all.iter().map(|attribute| attribute.name.as_str()).collect();
         if let Some(count) = Some(names.iter().filter(|name| **name == selector.name).count()).filter(|count| *count > 0) {
-            return Error::not_found(format!("there are {count} attributes {}, counted from 0", selector.name));
+            return Error::not_found(format!(
+                "there is no attribute {selector}: the item has {count} of this name, counted from 0"
+            ));
         }
         let what = format!("there is no attribute {:?}", selector.name);
         if names.is_empty() {

@@ -297,6 +297,9 @@ fn check_order(hdu: &Hdu, rows: &[HeaderRow]) -> Result<()> {
 
 /// The new header leads to the same data.
 fn check_hdu(hdu: &Hdu, header: &Header) -> Result<()> {
+    if let Some(why) = hdu.error() {
+        return Err(why.copy().context(hdu.display_name()));
+    }
     let new = Hdu::new(hdu.number, header.clone(), hdu.start, locate_data(header, hdu.data.start)?);
     let same = new.kind == hdu.kind && new.data == hdu.data && new.is_asdf() == hdu.is_asdf();
     if same {

@@ -37,6 +37,8 @@ pub struct FitsFile {
     /// Whether the logical values of a column in the heap, by the number of its HDU and its own, are the bytes 0 and 1.
     pub(super) numeric_logicals: Mutex<BTreeMap<(usize, usize), bool>>,
     warnings: Vec<String>,
+    /// `true` if the file ends within the header of its last HDU.
+    ends_in_header: bool,
     limits: Arc<Limits>,
 }
 
@@ -65,6 +67,7 @@ impl FitsFile {
             checked: Vec::new(),
             numeric_logicals: Mutex::default(),
             warnings: Vec::new(),
+            ends_in_header: false,
             limits: Arc::new(limits.clone()),
         };
         let mut at = 0;
@@ -82,6 +85,7 @@ impl FitsFile {
                 HeaderStart::Missing(..) => PartialHeader { header: Header::default(), end: at, problem: None },
                 _ => Header::read_partial(&*file.source, at, limits).map_err(|e| e.at_byte(at)).with_context(doing)?,
             };
+            let is_open = why.is_some();
             let located = why.map_or_else(|| hdu::locate_data(&header, data), Err);
             let hdu = match (located, start) {
                 (Ok(located), HeaderStart::Standard) => Hdu::new(number, header, at, located),
@@ -93,6 +97,8 @@ impl FitsFile {
                 // One bad header does not hide the HDUs around it.
                 (Err(why), _) if why.kind() == ErrorKind::Malformed => {
                     let end = file.next_header(data)?;
+                    file.ends_in_header = is_open && end == file.source.len();
+                    let why = if file.ends_in_header { truncated_header_error(end) } else { why };
                     if number == 0 && end == file.source.len() {
                         return Err(why.at_byte(at)).with_context(doing);
                     }
@@ -149,7 +155,12 @@ impl FitsFile {
                 return self.source.clone();
             }
             let (start, data, label) = (hdu.start, hdu.data.start..hdu.end(), hdu.display_name());
+            let truncation = self.truncation().filter(|_| hdu.number + 1 == self.hdus.len());
             let compare = move |source: &SourceRef| {
+                // The sums cannot fit, and why is known.
+                if let Some(truncation) = &truncation {
+                    return Err(truncation.copy().at_byte(start).hint("restore the file from a copy"));
+                }
                 let mut compared = stated.compare_hdu(&**source, start, data.clone())?;
                 if let Some(tiles) = &tiles {
                     compared.extend(tiles.compare()?);
@@ -276,6 +287,15 @@ impl FitsFile {
             "{} is truncated: the file ends at byte {len}, and {missing} bytes of {of_what} are missing",
             last.display_name()
         ))
+    }
+
+    /// Returns the reason if the end of the file is missing, in a header or in data. The filling of the last block holds nothing.
+    pub(crate) fn truncation(&self) -> Option<Error> {
+        let last = self.hdus.last().filter(|_| self.ends_in_header);
+        let in_header =
+            last.and_then(|hdu| Some(Error::malformed(format!("{}: {}", hdu.display_name(), hdu.error()?.message()))));
+        let lacks_data = self.hdus.last().is_some_and(|last| last.data.end > self.source.len());
+        in_header.or_else(|| self.is_truncated().filter(|_| lacks_data).map(Error::malformed))
     }
 
     /// Returns problems of the file that do not stop reading it.
@@ -443,4 +463,9 @@ impl std::fmt::Debug for FitsFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FitsFile").field("name", &self.source.name()).field("hdus", &self.hdus.len()).finish_non_exhaustive()
     }
+}
+
+/// The error of a header that the end of the file cuts off.
+fn truncated_header_error(len: u64) -> Error {
+    Error::malformed(format!("the file is truncated: it ends at byte {len}, before the END of the FITS header"))
 }

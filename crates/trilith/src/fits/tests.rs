@@ -291,7 +291,7 @@ fn data_that_are_cut_short_hide_nothing_else() {
     for array in [fits.array(&fits.hdus()[1]).unwrap(), fits.writable_array(&fits.hdus()[1]).unwrap().unwrap()] {
         let error = array.load::<u8>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed);
-        assert!(error.to_string().contains("is truncated at byte 10000: 13 of 100 rows"), "{error}");
+        assert!(error.to_string().contains("is truncated at byte 10000: the array ends at byte"), "{error}");
         let rows = |end: i64| array.slice(crate::s![..end]).and_then(|rows| rows.load::<u8>());
         assert_eq!(rows(13).unwrap(), [1; 1300]);
         assert!(rows(14).is_err());

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use super::CONVERT_THE_REST;
 use crate::bytes::{MemorySource, SourceRef, WindowSource};
 use crate::error::{Error, Result};
 use crate::fits::{FitsFile, Hdu, asdf_hdu, write_changed};
@@ -19,7 +20,11 @@ impl FitsContainer {
     pub(super) fn find_embedded(source: SourceRef, limits: &Limits) -> Result<(Self, SourceRef)> {
         let fits = FitsFile::open(source, limits)?;
         let Some(hdu) = fits.asdf().cloned() else {
-            return Err(Error::unsupported("this FITS file holds no ASDF file that could be repaired"));
+            return Err(Error::unsupported(format!(
+                "cannot repair {}: no HDU of this FITS file contains an ASDF file",
+                fits.source().name()
+            ))
+            .hint(CONVERT_THE_REST));
         };
         let end = hdu.data().end.min(fits.source().len());
         let asdf = WindowSource::new(fits.source().clone(), hdu.data().start, end.saturating_sub(hdu.data().start))?;

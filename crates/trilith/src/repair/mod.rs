@@ -20,6 +20,7 @@ use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, he
 use crate::bytes::{BaseUri, MemorySource, Resolve, Source, SourceBacking, SourceRef, gunzip, is_gzip, read_vec, spool_output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
+use crate::foreign;
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Node, Tree, Value};
@@ -119,8 +120,15 @@ pub fn salvage(source: SourceRef, limits: &Limits) -> Result<SalvagedFile> {
         let (around, asdf) = FitsContainer::find_embedded(source, limits)?;
         return Ok(SalvagedFile { fits_container: Some(around), ..salvage_asdf(asdf, limits)? });
     }
+    if foreign::has_known_start(&*source)? {
+        let content = foreign::refusal(&*source)?;
+        return Err(Error::unsupported(format!("{}, which repair does not write", content.message())).hint(CONVERT_THE_REST));
+    }
     salvage_asdf(source, limits)
 }
+
+/// Advice for a file of a format that is not repaired.
+const CONVERT_THE_REST: &str = "trilith convert FILE OUT.asdf --skip-unreadable writes the items that can be read";
 
 fn salvage_asdf(source: SourceRef, limits: &Limits) -> Result<SalvagedFile> {
     let mut notes: Vec<String> = source.backing().and_then(SourceBacking::notice).into_iter().collect();

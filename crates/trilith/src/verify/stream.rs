@@ -16,8 +16,9 @@ use crate::progress::Progress;
 pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
     let items = file.locate_items().map_err(|error| advise_byteorder(error, file))?;
-    let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
-    report.structure.extend(file.layout().unreadable(ItemId::ROOT));
+    let structure: Vec<Error> = file.layout().unreadable(ItemId::ROOT).into_iter().collect();
+    let mut report = VerifyReport { structure, ..VerifyReport::default() };
+    report.warnings = report.without_problems(file.warnings());
     for entry in items.entries() {
         let entry = entry?;
         if let Err(error) = check_item(&items, &entry, depth, progress, &mut report.warnings) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, ParamSetting, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
+use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
 use trilith_io::error::count_noun;
 use trilith::file::FileFinder;
 use trilith::layout::Layout;
@@ -72,7 +72,7 @@ impl CatalogArgs {
         let order = session.args.byteorder().or(of_catalog);
         let mut how = StreamOptions::default();
         (how.layout, how.order) = (Some(layout.clone()), order);
-        how.params = session.args.layout_params.iter().map(|text| ParamSetting::parse(text)).collect::<Result<_>>()?;
+        how.params = session.layout_params()?;
         listed.as_ref().map_or(Ok(()), |listed| listed.check_added_params(&how.params))?;
         let mut open = |path: &Path, how: StreamOptions| match &how.layout {
             Some(_) => open_with_layout(&name_of(path), how, session),

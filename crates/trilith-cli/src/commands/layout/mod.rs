@@ -48,6 +48,11 @@ enum LayoutCommand {
 }
 
 impl Layout {
+    /// Returns `true` for `write`, whose `--param` gives the values of stored parameters.
+    pub(crate) fn has_own_params(&self) -> bool {
+        matches!(self.command, LayoutCommand::Write(_))
+    }
+
     /// Runs the subcommand.
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         match &self.command {

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
-use trilith::dudley::{ParamSetting, Signature};
+use trilith::dudley::Signature;
 use trilith::layout::{MIN_CONDENSED_LIST, Byteorder, Dialect, LayoutEntry, LayoutEvaluation, EvaluationError, Layout, EvaluateOptions as Evaluate, ParamRequest, SuppliedValue};
 use trilith::{Error, Limits, Result};
 
@@ -50,8 +50,7 @@ impl Resolve {
     /// Prints the items.
     pub(super) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
         let Some((mut layout, warnings)) = self.input.load_layout(session)? else { return Ok(Outcome::Negative) };
-        if let Some(given) = session.args.layout_params.first() {
-            ParamSetting::parse(given)?;
+        if !session.layout_params()?.is_empty() {
             let data = self.data.as_ref().ok_or_else(|| {
                 Error::invalid_input("--param needs the file whose layout it is").hint("give --data FILE; --params has stored parameters")
             })?;

@@ -239,11 +239,9 @@ impl Hdf5File {
         let end = address.checked_add(len).filter(|end| *end <= self.len());
         let Some(end) = end else {
             let message = match self.cut_short() {
-                Some(_) => format!(
-                    "{} is truncated at byte {}: {len} bytes are expected at address {address}",
-                    self.source.name(),
-                    self.source.len()
-                ),
+                Some(_) => {
+                    format!("the file is truncated at byte {}: {len} bytes are expected at address {address}", self.source.len())
+                }
                 None => format!("{len} bytes are expected at address {address}, the file has {}", self.len()),
             };
             return Err(Error::malformed(message).at_byte(address.saturating_add(self.base_address)));
