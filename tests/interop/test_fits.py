@@ -374,7 +374,7 @@ class Fits(peer.CaseWithoutAstropy):
                 words = [] if value is None else [value]
                 node = path.stat().st_ino
                 ended = subprocess.run([peer.PROGRAM, command, f"{path}#/fits/1/header/{keyword}", *words, "--in-place", "-v"], capture_output=True, check=True)
-                self.assertIn(b"changed in place", ended.stderr)
+                self.assertIn(b" in place", ended.stderr)
                 self.assertEqual(path.stat().st_ino, node)
                 peer.trilith(command, f"{other}#/fits/1/header/{keyword}", *words)
                 self.assertEqual(path.read_bytes(), other.read_bytes(), (command, keyword))

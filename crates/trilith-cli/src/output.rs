@@ -340,7 +340,7 @@ impl TextTable {
             let is_number = |column: usize| self.columns.get(column) == Some(&ColumnStyle::Number);
             let cell = |(column, cell): (usize, &String)| match is_number(column) {
                 true => shorten_float(cell, digits).unwrap_or_else(|| cell.clone()),
-                false => cell.clone(),
+                false => shorten_list(cell, digits).unwrap_or_else(|| cell.clone()),
             };
             let names = self.rows.iter().take(1).cloned();
             let rows = self.rows.iter().skip(1).map(|row| row.iter().enumerate().map(cell).collect());
@@ -383,6 +383,20 @@ const MAX_FLOAT_DIGITS: usize = 9;
 
 fn total_width(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+}
+
+/// Returns a list of numbers whose floats have this number of digits; None for any other text.
+fn shorten_list(cell: &str, digits: usize) -> Option<String> {
+    let is_number = |word: &str| word.is_empty() || word.parse::<f64>().is_ok();
+    let is_separator = |c: char| matches!(c, '[' | ']' | ',' | ' ');
+    if !cell.starts_with('[') || !cell.split(is_separator).all(is_number) {
+        return None;
+    }
+    let words = cell.split_inclusive(is_separator).map(|word| {
+        let number = word.trim_end_matches(is_separator);
+        shorten_float(number, digits).map_or_else(|| word.to_owned(), |short| word.replacen(number, &short, 1))
+    });
+    Some(words.collect())
 }
 
 /// Returns a float with this number of digits, if it has more; None for what is not a float. Digits before the point stay.
@@ -480,6 +494,14 @@ mod tests {
             assert_eq!(shorten_float(cell, 4).as_deref(), short, "{cell}");
         }
         assert_eq!(shorten_float("20260102", 4), None);
+        for (cell, short) in [
+            ("[53.400000000000006, -36.14]", Some("[53.4, -36.14]")),
+            ("[[1.23456789, 2], [nan, 1e-9]]", Some("[[1.23457, 2], [nan, 1e-9]]")),
+            ("[draft 1.23456789]", None),
+            ("1.23456789", None),
+        ] {
+            assert_eq!(shorten_list(cell, 6).as_deref(), short, "{cell}");
+        }
     }
 
     #[test]

@@ -57,11 +57,12 @@ impl SaveArgs {
         }
     }
 
-    /// Saves a change of the file that was opened from `name`. `path` is that of the item that changed, empty for the whole tree.
+    /// Saves a change of the file that was opened from `name`. `path` is that of the item that changed, empty for the whole tree,
+    /// and `done` says what was done with it.
     pub(crate) fn save_change(
         &self,
         change: &mut Change<'_>,
-        (name, path): (&str, &str),
+        (name, path, done): (&str, &str, &str),
         rewrite: BlockRewrite,
         session: &Session<'_>,
     ) -> Result<()> {
@@ -83,10 +84,10 @@ impl SaveArgs {
             ));
         }
         session.warn_all(saved.warnings.clone());
-        self.report_save((name, path), &saved, session)
+        self.report_save((name, path, done), &saved, session)
     }
 
-    fn report_save(&self, (name, path): (&str, &str), saved: &SaveReport, session: &Session<'_>) -> Result<()> {
+    fn report_save(&self, (name, path, done): (&str, &str, &str), saved: &SaveReport, session: &Session<'_>) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if !session.args.quiet {
             report_removed(&saved.removed_parts);
@@ -102,12 +103,8 @@ impl SaveArgs {
             }
             return Output::print_json(&document);
         }
-        print_change(
-            written,
-            path,
-            if saved.in_place { "changed in place" } else { "changed, and the whole file written" },
-            session,
-        );
+        let way = if saved.in_place { " in place" } else { ", and the whole file written" };
+        print_change(written, path, &format!("{done}{way}"), session);
         Ok(())
     }
 }
@@ -140,6 +137,11 @@ pub(crate) struct ArrayArg {
 }
 
 impl ArrayArg {
+    /// Says what the array does to an item, if one was asked for.
+    pub(crate) fn describe_change(&self) -> Option<String> {
+        self.from.as_ref().map(|from| format!("set to the array of {from}"))
+    }
+
     /// The array and how to store it; None if none was asked for.
     pub(crate) fn open_array(&self, session: &Session<'_>) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
@@ -182,6 +184,14 @@ impl ValueArg {
         self.value.as_deref()
     }
 
+    /// Says what the value does to an item, where `verb` is what is done with it.
+    pub(crate) fn describe_change(&self, verb: &str) -> String {
+        const MAX_SHOWN_CHARS: usize = 40;
+        let text = self.value.as_deref().unwrap_or_default();
+        let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
+        if shown.len() < text.len() { format!("{verb} {shown}…") } else { format!("{verb} {shown}") }
+    }
+
     /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
     pub(crate) fn parse_value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
         let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };
@@ -204,29 +214,33 @@ impl ValueArg {
     }
 }
 
-/// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
+/// Opens the file of an item and makes an edit, which `done` names for the report; a path that leads nowhere is a No, not a failure.
 pub(crate) fn edit_item(
     argument: &str,
     session: &Session<'_>,
     save: &SaveArgs,
+    done: &str,
     make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
 ) -> Result<Outcome> {
-    apply(argument, session, save, |change, path| {
+    apply(argument, session, save, done, |change, path| {
         let file = change.file();
         change.edit(|edit, _| make(edit, path, file))
     })
 }
 
-/// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
+/// Does the same as [`edit_item`] with a change of arrays and all.
 pub(crate) fn apply(
     argument: &str,
     session: &Session<'_>,
     save: &SaveArgs,
+    done: &str,
     make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
 ) -> Result<Outcome> {
     let item = ItemArg::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
-    let file = session.open(&item.file, FileRole::TreeFor(save.output_path(&item.file)))?.into_asdf()?;
+    let file = session.open(&item.file, FileRole::TreeFor(save.output_path(&item.file)))?;
+    session.warn_all(file.damage().map(|error| error.to_string()).into_iter().collect());
+    let file = file.into_asdf()?;
     let (file, path) = match trilith::file::resolve_fits_path(file, path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return report_refusal(error, &item.file),
@@ -240,7 +254,7 @@ pub(crate) fn apply(
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
         return report_refusal(error, &item.file);
     }
-    save.save_change(&mut change, (&item.file, &path.to_string()), BlockRewrite::IfNeeded, session)?;
+    save.save_change(&mut change, (&item.file, &path.to_string(), done), BlockRewrite::IfNeeded, session)?;
     Ok(Outcome::Success)
 }
 

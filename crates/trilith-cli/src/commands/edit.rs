@@ -97,7 +97,7 @@ impl Edit {
     fn save_tree(&self, file: &File, tree: Tree, session: &Session<'_>) -> Result<Outcome> {
         let mut change = file.edit()?;
         change.replace_tree(tree)?;
-        self.save.save_change(&mut change, (&self.file, ""), BlockRewrite::IfNeeded, session).map(|()| Outcome::Success)
+        self.save.save_change(&mut change, (&self.file, "", "changed"), BlockRewrite::IfNeeded, session).map(|()| Outcome::Success)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

@@ -38,6 +38,6 @@ impl History {
             return Err(Error::invalid_input(format!("cannot add {text:?} to the history: it is the name of a file"))
                 .hint("history add takes one FILE and a description of the change"));
         }
-        apply(&format!("{file}#"), session, save, |change, _| change.add_history(text))
+        apply(&format!("{file}#"), session, save, "entry added to the history", |change, _| change.add_history(text))
     }
 }

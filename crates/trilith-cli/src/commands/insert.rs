@@ -25,7 +25,8 @@ pub(crate) struct Insert {
 impl Insert {
     /// Changes the file.
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
-        apply(&self.item, session, &self.save, |change, path| {
+        let done = if self.array.describe_change().is_some() { "array inserted".to_owned() } else { self.typed.describe_change("inserted") };
+        apply(&self.item, session, &self.save, &done, |change, path| {
             if let Some((array, how)) = self.array.open_array(session)? {
                 return change.insert_array(path, &array, &how);
             }

@@ -29,6 +29,7 @@ impl Mv {
             let message = format!("cannot rename to {:?}: NAME is a key of the same mapping, not a path", self.name);
             return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));
         }
-        edit_item(&self.item, session, &self.save, |edit, path, _| edit.rename(path, &self.name))
+        let done = format!("renamed to {}", self.name);
+        edit_item(&self.item, session, &self.save, &done, |edit, path, _| edit.rename(path, &self.name))
     }
 }

@@ -24,6 +24,6 @@ pub(crate) struct Rm {
 impl Rm {
     /// Changes the file.
     pub(crate) fn run(&self, session: &Session<'_>) -> Result<Outcome> {
-        apply(&self.item, session, &self.save, |change, path| change.delete(path))
+        apply(&self.item, session, &self.save, "removed", |change, path| change.delete(path))
     }
 }

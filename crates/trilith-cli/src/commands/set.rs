@@ -46,7 +46,7 @@ impl Set {
         if let Some(outcome) = self.set_in_stream(session)? {
             return Ok(outcome);
         }
-        apply(&self.item, session, &self.save, |change, path| {
+        apply(&self.item, session, &self.save, &self.describe_change(), |change, path| {
             match self.array.open_array(session)? {
                 Some((array, how)) => change.set_array(path, &array, &how),
                 None => {
@@ -65,6 +65,12 @@ impl Set {
 }
 
 impl Set {
+    /// Says what is done with the item.
+    fn describe_change(&self) -> String {
+        let verb = if self.fill { "every element set to" } else { "set to" };
+        self.array.describe_change().unwrap_or_else(|| self.typed.describe_change(verb))
+    }
+
     /// Replaces the elements of an item of a file under a layout; returns None for any other file.
     fn set_in_stream(&self, session: &Session<'_>) -> Result<Option<Outcome>> {
         let item = ItemArg::parse(&self.item);
@@ -84,7 +90,7 @@ impl Set {
         if session.args.json {
             Output::print_json(&serde_json::json!({"file": item.file, "changed": true, "in_place": true}))?;
         } else {
-            print_change(&item.file, path, "changed in place", session);
+            print_change(&item.file, path, &format!("{} in place", self.describe_change()), session);
         }
         Ok(Some(Outcome::Success))
     }

@@ -48,7 +48,7 @@ impl Update {
         let tree = file.rebase_text(&tree, &BaseUri::of_file(self.save.output_path(&self.file)))?.unwrap_or(tree);
         change.replace_tree(tree)?;
         let rewrite = if self.from.is_none() { BlockRewrite::Always } else { BlockRewrite::IfNeeded };
-        self.save.save_change(&mut change, (&self.file, ""), rewrite, session)?;
+        self.save.save_change(&mut change, (&self.file, "", "changed"), rewrite, session)?;
         Ok(Outcome::Success)
     }
 }

@@ -63,7 +63,7 @@ impl<'o> OutputTemplate<'o> {
         match self.output_path() {
             Some(output) if !output.contains("{stem}") => {
                 Err(Error::invalid_input(format!("several files cannot all be written to {output}"))
-                    .hint("put {stem} into the name, which is that of the file without its ending"))
+                    .hint("put {stem} into the name, which is that of the file without its extension"))
             }
             _ => Ok(()),
         }
