@@ -348,7 +348,7 @@ fn write_large_blocks(out: &mut dyn Write, count: u64, size: u64) -> std::io::Re
     Ok(())
 }
 
-/// The same numbers each time (xorshift).
+/// Numbers that are equal in every run (xorshift).
 fn random_numbers() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(0x9e37_79b9_7f4a_7c15u64), |seed| {
         let mut next = *seed;

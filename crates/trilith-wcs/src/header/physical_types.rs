@@ -1,4 +1,4 @@
-//! What the axes of a header are, in the words of the virtual observatory.
+//! Physical types of the axes of a header, in the words of the virtual observatory.
 
 use super::time::is_time;
 

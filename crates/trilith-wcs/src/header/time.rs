@@ -18,7 +18,7 @@ const SCALES: &[(&str, &str)] = &[
     ("TCB", "tcb"),
     ("TDB", "tdb"),
     ("LOCAL", "local"),
-    // GPS is 19 seconds behind TAI.
+    // TAI is 19 seconds ahead of GPS.
     ("GPS", "tai"),
 ];
 const GPS_DELAY: f64 = 19.0 / 86_400.0;

@@ -144,14 +144,13 @@ enum Keyword {
 
 impl Keyword {
     /// The keyword that is at a byte of its record, without the blanks around it.
-    fn trimmed(text: &Cow<'_, str>, offset: usize) -> Self {
-        let word = text.trim();
+    fn trimmed(text: Cow<'_, str>, offset: usize) -> Self {
         match text {
             Cow::Borrowed(text) => {
                 let start = offset + text.len() - text.trim_start().len();
-                Self::InRecord(start..start + word.len())
+                Self::InRecord(start..start + text.trim().len())
             }
-            Cow::Owned(_) => Self::Text(word.into()),
+            Cow::Owned(text) => Self::Text(text.trim().into()),
         }
     }
 }
@@ -365,7 +364,7 @@ fn split_record(record: &[u8]) -> (Keyword, ValueField<'_>) {
     if word == "HIERARCH" {
         let long = rest.iter().position(|b| *b == b'=').filter(|at| !rest[..*at].contains(&b'\''));
         if let Some((name, value)) = long.and_then(|at| rest.split_at_checked(at)) {
-            return (Keyword::trimmed(&decode_latin1(name), 8), ValueField::Value(value.get(1..).unwrap_or_default()));
+            return (Keyword::trimmed(decode_latin1(name), 8), ValueField::Value(value.get(1..).unwrap_or_default()));
         }
     }
     let field = match rest {

@@ -121,7 +121,7 @@ type StreamDigest = (usize, Result<[u8; 16]>);
 struct LanePlan<'a> {
     sources: &'a [&'a dyn Source],
     alone: Vec<usize>,
-    /// Those that no worker has begun yet.
+    /// Streams that no worker has begun yet, by their numbers.
     queue: Mutex<std::vec::IntoIter<usize>>,
     workers: usize,
     /// Number of streams that a worker hashes at a time.
