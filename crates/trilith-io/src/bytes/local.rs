@@ -119,7 +119,7 @@ impl LocalFile {
     }
 
     /// The folder of the name that it was opened by, with all links followed; None if the name is a link.
-    pub fn folder(&self) -> Option<&Path> {
+    pub fn parent_dir(&self) -> Option<&Path> {
         self.place.as_ref().filter(|place| place.is_direct)?.canonical.parent()
     }
 

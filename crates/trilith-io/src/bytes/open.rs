@@ -183,7 +183,7 @@ mod tests {
             let source = open_default(&real.join(name));
             let local = source.backing().and_then(SourceBacking::local_file).unwrap();
             assert_eq!(local.path(), Some(&*real.join("d/x")), "{name}");
-            assert_eq!(local.folder(), known.map(|known| real.join(known)).as_deref(), "{name}");
+            assert_eq!(local.parent_dir(), known.map(|known| real.join(known)).as_deref(), "{name}");
         }
     }
 }

@@ -130,7 +130,7 @@ impl DirectoryResolver {
     /// Does the same as [`DirectoryResolver::new`], for the folder of an open file, whose links are not followed again.
     #[doc(hidden)]
     pub fn of_file(file: &LocalFile, folder: &Path, options: LocalOptions, depth: u64) -> Self {
-        let root = file.folder().map(|canonical| AllowedRoot::with_canonical(folder, canonical.to_path_buf()));
+        let root = file.parent_dir().map(|canonical| AllowedRoot::with_canonical(folder, canonical.to_path_buf()));
         Self::in_root(root.unwrap_or_else(|| AllowedRoot::new(folder)), options, depth)
     }
 
