@@ -234,7 +234,7 @@ const COMMANDS: [(&str, Fate, Fate); 30] = [
     ("convert F O", Same, Done("/last", "119 120 121 122", ASDF)),
     ("convert F O --codec lz4", Refused("no blocks"), Done("/sci", "1.5 -2.0 0.25", ASDF)),
     ("repair F -o O", Refused("no HDU of this FITS file contains an ASDF file"), Done("/sci", "1.5 -2.0 0.25", ASDF)),
-    ("append F#/last rows.npy", Refused(""), Refused("not streamed")),
+    ("append F#/last rows.npy", Refused("/last"), Refused("not streamed")),
 ];
 
 /// Whether the output of a command is named by `O`, so that others need `-o` to write elsewhere.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::builder::ArrayOptions;
+use super::array_options::ArrayOptions;
 use super::stored_block::{BlockOptions, BorrowedSource, unchanged_bytes};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Source, verify_backing};
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
     use crate::asdf::{AsdfBuilder, AsdfFile, TARGETS, Target, WriteOptions};
-    use crate::bytes::read_vec;
+    use crate::bytes::{MemorySource, read_vec};
     use crate::limits::Limits;
     use crate::threads::set_threads;
     use crate::tree::Value;
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn checksum_is_that_of_other_implementation() {
         let bytes = write_all(Target::latest(), &LENS.map(noise), true, 0);
-        let file: AsdfFile = crate::file::open_asdf_bytes(bytes).unwrap();
+        let file = AsdfFile::open(std::sync::Arc::new(MemorySource::new(bytes, "written")), &Limits::default()).unwrap();
         let blocks = file.sections().blocks().unwrap();
         assert_eq!(blocks.len(), LENS.len());
         for block in blocks.iter() {

@@ -6,6 +6,7 @@
 
 pub(crate) mod annotations;
 mod append;
+mod array_options;
 mod asdf_file;
 pub(crate) mod big_integer;
 pub(crate) mod block;
@@ -38,6 +39,7 @@ mod zarr_metadata;
 pub use crate::codec::encoding_chain::ChainStep;
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
+pub use array_options::ArrayOptions;
 pub use asdf_file::AsdfFile;
 pub(crate) use asdf_file::BlockUse;
 #[doc(hidden)]
@@ -48,7 +50,7 @@ pub use block::{codec_name, magic_len};
 #[doc(hidden)]
 pub(crate) use block_magic::is_as_documented;
 pub(crate) use block_magic::next_block;
-pub use builder::{ArrayOptions, AsdfBuilder};
+pub use builder::AsdfBuilder;
 #[doc(hidden)]
 pub use checksum::{ChecksumScope, md5_of};
 #[doc(hidden)]
