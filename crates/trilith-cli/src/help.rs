@@ -445,7 +445,8 @@ mod tests {
             for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
                 let page = sub.clone().render_help().to_string();
                 let (before, _) = page.split_once("\nOptions").unwrap_or_else(|| panic!("{page}"));
-                let examples = before.lines().filter(|line| line.starts_with("    ") && line.contains("trilith ")).count();
+                let examples = before.split_once("\nExamples:").map_or("", |(_, examples)| examples);
+                let examples = examples.lines().filter(|line| line.starts_with("    ") && line.contains("trilith ")).count();
                 assert_eq!(examples, 3, "{page}");
             }
         }
