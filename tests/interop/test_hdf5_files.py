@@ -96,7 +96,7 @@ class Members(Case):
         whole[at] = 0
         path.write_bytes(whole)
         self.assertEqual(trilith_json("get", f"{path}#/x"), [0, 1, 2])
-        self.assertIn("no group, dataset or datatype", trilith("tree", path).decode())
+        self.assertIn("not a group, dataset or datatype", trilith("tree", path).decode())
 
 
 @unittest.skipUnless(HAS_H5PY, "needs h5py")
