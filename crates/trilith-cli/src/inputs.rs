@@ -255,8 +255,8 @@ impl<'o> FileJob<'o> {
 
     /// Opens the file, and warns if its end is missing: what it lacks may be what somebody looks for.
     pub(crate) fn open(&mut self, role: FileRole<'_>) -> Result<File> {
-        let (file, was_known) = (self.session.open(&self.name, role)?, self.damage.is_some());
-        self.damage = file.damage().map(|error| error.to_string());
+        let was_known = self.damage.is_some();
+        let file = self.open_to_check(role)?;
         if let Some(damage) = self.damage.clone().filter(|_| !was_known) {
             self.print_unprinted(&damage);
         }

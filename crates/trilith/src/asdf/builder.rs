@@ -373,29 +373,30 @@ impl<'a> AsdfBuilder<'a> {
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);
         writer.header(self.target.header, &self.target.comments(), Some(&text))?;
         let sources: Vec<&dyn Source> = resident.values().map(|bytes| &**bytes).collect();
-        let (mut written, digests) = md5::digest_during(&sources, || {
+        let ((mut writer, unhashed), digests) = md5::digest_during(&sources, || {
             let mut unhashed = Vec::new();
             for (number, (data, options)) in self.blocks.into_iter().enumerate() {
                 if let (BlockContent::Reserved(len), Some(id)) = (&data, self.id) {
                     writer.reserve_block(*len, &id)?;
                     continue;
                 }
+                let is_resident = resident.contains_key(&number);
                 let mut block = writer.begin_block(&data.block_options(&options))?;
-                if resident.contains_key(&number) {
+                if is_resident {
                     block.skip_checksum();
                 }
                 data.write_elements(&mut |bytes| block.write(bytes))?;
                 let place = block.finish()?;
-                if resident.contains_key(&number) {
+                if is_resident {
                     unhashed.push(place);
                 }
             }
             Ok((writer, unhashed))
         })?;
-        for (place, digest) in written.1.iter().zip(digests) {
-            written.0.fill_checksum(place, &digest?)?;
+        for (place, digest) in unhashed.iter().zip(digests) {
+            writer.fill_checksum(place, &digest?)?;
         }
-        written.0.finish().map(drop)
+        writer.finish().map(drop)
     }
 
     /// Returns the file without writing it: its blocks are uncompressed, and their bytes are made when they are read. `origin` is

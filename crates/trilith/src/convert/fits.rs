@@ -465,20 +465,20 @@ pub fn extract_from_fits(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagno
 pub(super) fn extract(file: &AsdfFile, physical_values: bool, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
     let Some(fits) = container_fits(file) else { return Ok(None) };
     let alone = if file.container().is_some_and(|container| container.hdu > 0) {
-        let mut parts = ExtractedParts::new(file, account)?;
+        let ExtractedParts { generation, tree, sized, streamed, taken, hdus } = ExtractedParts::new(file, account)?;
         let sections = file.sections();
         let head = (sections.header().line.as_str(), &sections.header().raw_comments[..]);
-        let mut alone = VirtualFile::new(parts.generation, sections.source(), head, parts.tree.as_deref());
-        for block in std::mem::take(&mut parts.sized) {
+        let mut alone = VirtualFile::new(generation, sections.source(), head, tree.as_deref());
+        for block in sized {
             alone.push_block(block, sections.source())?;
         }
-        for (_, array) in std::mem::take(&mut parts.taken) {
+        for (_, array) in taken {
             alone.push_array(array, Byteorder::Big);
         }
-        for block in std::mem::take(&mut parts.streamed) {
+        for block in streamed {
             alone.push_block(block, sections.source())?;
         }
-        parts.add_losses(file, account)?;
+        account.losses.extend(content_not_in_tree(file, fits, &hdus)?);
         alone.open(file.limits())?
     } else {
         let NewAsdf { builder, tree } = build_asdf(fits, physical_values, account)?;
@@ -590,14 +590,6 @@ impl<'f> ExtractedParts<'f> {
         let text = edit.finish(file.limits())?.into_text();
         let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
         Ok(Self { generation, tree: sections.tree().map(|_| text), sized, streamed, taken, hdus })
-    }
-
-    /// Adds HDUs and cards that the tree does not hold to the losses.
-    fn add_losses(self, file: &AsdfFile, account: &mut LossAccount) -> Result<()> {
-        if let Some(fits) = container_fits(file) {
-            account.losses.extend(content_not_in_tree(file, fits, &self.hdus)?);
-        }
-        Ok(())
     }
 }
 
