@@ -200,6 +200,20 @@ class Annotations(Case):
                         self.assertLessEqual({str(one) for one in wanted.values()}, {str(one) for one in found.values()})
                     (folder / f"o{ending}").unlink()
 
+    @unittest.skipIf(h5py is None, "h5py is missing")
+    def test_attribute_called_dims_is_no_axis(self):
+        """An attribute may have the name under which `tree` and `diff` show the names of axes."""
+        for name, value in (("a", "one"), ("b", "two")):
+            with h5py.File(self.folder / f"{name}.h5", "w") as file:
+                x, file["y"] = file.create_dataset("x", data=np.arange(3.0)), [1, 2, 3]
+                x.make_scale("x")
+                file["y"].dims[0].attach_scale(x)
+                file["y"].attrs["dims"] = value
+        said = trilith("diff", self.folder / "a.h5", self.folder / "b.h5", status=1).decode()
+        self.assertEqual(said.splitlines(), ["/y@dims: value", '  - "one"', '  + "two"'])
+        self.assertIn('dims="one", dims=[x]', trilith("tree", self.folder / "a.h5").decode())
+        self.assertEqual(trilith_json("get", f"{self.folder}/a.h5#/y@dims"), "one")
+
 
 if __name__ == "__main__":
     unittest.main()

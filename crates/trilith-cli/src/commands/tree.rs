@@ -160,6 +160,13 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
     })
 }
 
+/// Returns the unit, the attributes and the names of the axes of an item, each as `NAME=VALUE`.
+fn metadata_words(notes: &ItemMetadata<'_>) -> Vec<String> {
+    let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
+    let attributes = notes.attributes.iter().map(|(name, value)| format!("{name}={value}"));
+    unit.chain(attributes).chain(notes.dims.iter().map(|dims| format!("dims={dims}"))).collect()
+}
+
 /// Attributes as a JSON object; those of one name are a list.
 pub(super) fn attributes_json(attributes: &[ItemAttribute]) -> String {
     let mut names: Vec<(&str, Vec<String>)> = Vec::new();
@@ -249,9 +256,7 @@ impl TreePrinter {
             if let Some(role) = notes.role {
                 line.push_part(None, format!("  ({role})"));
             }
-            let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
-            let said: Vec<_> = unit.filter(|_| !self.attributes).chain(notes.attributes.iter().filter(|_| !self.attributes).map(|(name, value)| format!("{name}={value}")))
-                .collect();
+            let said = if self.attributes { Vec::new() } else { metadata_words(&notes) };
             if !said.is_empty() && item.kind() == ItemKind::Array {
                 line.push_part(None, format!("  {}", escape_controls(&said.join(", "))));
             }
@@ -299,8 +304,7 @@ impl TreePrinter {
             line.push_part(None, "  ".repeat(depth));
             line.push_part(Some(StyleRole::Name), escape_controls(name));
             line.push_part(None, ":");
-            let unit = said.unit.iter().map(|unit| format!("unit={unit}"));
-            let words: Vec<_> = unit.chain(said.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+            let words = metadata_words(said);
             if !words.is_empty() {
                 line.push_part(None, format!(" {}", escape_controls(&words.join(", "))));
             }

@@ -9,7 +9,7 @@ use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{ArrayOptions, AsdfBuilder, Target};
 use crate::dudley::with_ascii_members;
 use crate::error::{Error, Result};
-use crate::file::annotations::{DIMS_NOTE, attribute_key};
+use crate::file::annotations::attribute_key;
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Value, ValueData};
 use crate::yaml::ValueBuilder;
@@ -101,7 +101,7 @@ impl TreeBuilder<'_> {
                 }
             }
         }
-        for (name, text) in notes.attributes.into_iter().filter(|(name, _)| name != DIMS_NOTE) {
+        for (name, text) in notes.attributes {
             if !found.attributes.iter().any(|entry| entry.name == attribute_key(&name)) {
                 found.push_layout_attribute(AttributeEntry::new(name, text));
             }

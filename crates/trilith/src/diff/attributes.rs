@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use super::{Comparer, DifferenceKind, Differences, ItemPair};
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::Result;
-use crate::file::annotations::DIMS_NOTE;
 use crate::file::{Item, ItemAddress};
 
 impl Comparer<'_> {
@@ -68,8 +67,7 @@ impl Differences<'_> {
 fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
     let mut all = item.attributes()?;
     all.retain(ItemAttribute::is_visible);
-    let dims = item.metadata().attributes.into_iter().filter(|(name, _)| name == DIMS_NOTE);
-    all.extend(dims.map(|(name, said)| ItemAttribute::new(&*name, AttributeValue::Text(said))));
+    all.extend(item.metadata().dims.map(|dims| ItemAttribute::new("dims", AttributeValue::Text(dims))));
     Ok(all)
 }
 

@@ -337,11 +337,8 @@ fn element_value(
     }
 }
 
-/// The name under which the metadata of an item have the names of its axes.
-pub(crate) const DIMS_NOTE: &str = "dims";
-
 /// Returns the names of the axes of an item in one line, with `-` for an axis without one.
-pub(super) fn dims_note<'n>(names: &[String]) -> (Cow<'n, str>, String) {
-    let names: Vec<&str> = names.iter().map(|name| if name.is_empty() { "-" } else { name.as_str() }).collect();
-    (DIMS_NOTE.into(), format!("[{}]", names.join(", ")))
+pub(super) fn dims_line<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.map(|name| if name.is_empty() { "-" } else { name }).collect();
+    format!("[{}]", names.join(", "))
 }

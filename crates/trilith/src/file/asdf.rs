@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::annotations::dims_note;
+use super::annotations::dims_line;
 use super::as_array::not_an_array_error;
 use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
@@ -251,8 +251,8 @@ impl Backend for AsdfFile {
         {
             let own = said.item_attributes().into_iter().filter(|one| !matches!(one.name.as_str(), "unit" | "units"));
             found.attributes = own.map(|one| (Cow::Owned(one.name), one.value.literal_text())).collect();
-            let dims: Vec<String> = said.axes.iter().map(|name| name.clone().unwrap_or_default()).collect();
-            found.attributes.extend(dims.iter().any(|name| !name.is_empty()).then(|| dims_note(&dims)));
+            let names = || said.axes.iter().map(|name| name.as_deref().unwrap_or(""));
+            found.dims = names().any(|name| !name.is_empty()).then(|| dims_line(names()));
             found.unit = said.unit_text().map(|unit| unit.to_owned().into());
             found.comment = said.doc.map(|doc| doc.lines().map(str::trim).collect::<Vec<_>>().join(" ").into());
         }

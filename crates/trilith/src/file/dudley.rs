@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::annotations::dims_note;
+use super::annotations::dims_line;
 use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
@@ -237,7 +237,7 @@ pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout,
     if notes.unit.is_none() && !docs.is_empty() {
         notes.unit = docs.iter().find_map(|line| unit_in_comment(line)).map(|unit| Cow::Owned(unit.to_owned()));
     }
-    notes.attributes.extend(layout.declared_dims(item).map(dims_note));
+    notes.dims = layout.declared_dims(item).map(|names| dims_line(names.iter().map(String::as_str)));
 }
 
 impl Backend for DudleyFile {

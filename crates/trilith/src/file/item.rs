@@ -269,7 +269,7 @@ pub struct MetadataParts(u8);
 impl MetadataParts {
     /// The tag, and the target of a reference.
     pub const TAG: Self = Self(1);
-    /// Documentation, role, the values of attributes as strings, and the metadata of members.
+    /// Documentation, role, the values of attributes as strings, the declared names of axes in one line, and the metadata of members.
     pub const TEXT: Self = Self(2);
     /// The unit.
     pub const UNIT: Self = Self(4);
@@ -311,6 +311,8 @@ pub struct ItemMetadata<'f> {
     pub members: Vec<(String, ItemMetadata<'f>)>,
     /// The names of the axes of an array.
     pub axes: AxisNames,
+    /// The names that the file declares for the axes, in one line, such as `[time, x]`; `-` is an axis without one.
+    pub dims: Option<String>,
     /// `true` for a list that records one quantity again and again (Dudley), rather than collecting what belongs together.
     pub is_history: bool,
     /// `true` for a table of a FITS file, and for a column of one, in which each row has an array.
@@ -332,6 +334,7 @@ impl ItemMetadata<'_> {
             reference: self.reference.map(own),
             members: self.members.into_iter().map(|(path, metadata)| (path, metadata.into_owned())).collect(),
             axes: self.axes,
+            dims: self.dims,
             is_history: self.is_history,
             is_ragged: self.is_ragged,
             is_hidden: self.is_hidden,
