@@ -581,21 +581,25 @@ mod tests {
         assert_eq!(failed.unwrap_err().message(), "job 4");
     }
 
+    /// A job that ends only when the work is given up.
+    fn wait_for_end(_: u32) -> Result<()> {
+        loop {
+            interrupt::check()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     #[test]
     fn error_of_caller_ends_jobs() {
-        let endless = |_: u32| -> Result<()> {
-            loop {
-                interrupt::check()?;
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        };
-        let failed: Result<((), Vec<()>)> = map_during(vec![1, 2], endless, || Err(Error::invalid_input("the disk is full")));
+        let failed: Result<((), Vec<()>)> =
+            map_during(vec![1, 2], wait_for_end, || Err(Error::invalid_input("the disk is full")));
         assert_eq!(failed.unwrap_err().message(), "the disk is full");
         // Only the part ends.
         let all = interrupt::with_callback(
             || true,
             || {
-                let _: Result<((), Vec<()>)> = map_during(vec![1], endless, || Err(Error::invalid_input("the disk is full")));
+                let _: Result<((), Vec<()>)> =
+                    map_during(vec![1], wait_for_end, || Err(Error::invalid_input("the disk is full")));
                 interrupt::check()
             },
         );
@@ -604,13 +608,7 @@ mod tests {
 
     #[test]
     fn cancel_reaches_jobs_of_waiting_caller() {
-        let endless = |_: u32| -> Result<()> {
-            loop {
-                interrupt::check()?;
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        };
-        let done = interrupt::with_callback(|| false, || map_during(vec![1, 2, 3], endless, || Ok(())));
+        let done = interrupt::with_callback(|| false, || map_during(vec![1, 2, 3], wait_for_end, || Ok(())));
         assert_eq!(done.unwrap_err().kind(), crate::ErrorKind::Cancelled);
     }
 
