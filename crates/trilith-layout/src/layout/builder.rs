@@ -2,12 +2,12 @@
 //!
 //! The model that is built is the one that [`parse`](super::parse) makes of [`Layout::derived_text`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::attribute_type::{AttributeType, default_attribute_type};
 use super::chunk_index::IndexedArray;
 use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, own_attribute, own_name, own_value};
-use super::interner::Symbol;
+use super::interner::{NameScope, Symbol};
 use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_numbers, checked_number};
 use super::lexer::quoted_name;
 use super::model::{
@@ -26,14 +26,6 @@ use crate::span::Span;
 /// Bytes of memory that an item or a note takes besides its text.
 const ENTRY_COST: usize = 16;
 
-/// A dict that is open.
-#[derive(Debug)]
-pub(super) struct OpenDict {
-    pub item: ItemId,
-    /// The names of its items, with how often each was there.
-    pub names: HashMap<String, u64>,
-}
-
 /// A layout as it grows. Attributes after an item belong to it, until the next item.
 pub(crate) struct LayoutBuilder {
     pub(super) layout: Layout,
@@ -42,11 +34,13 @@ pub(crate) struct LayoutBuilder {
     /// Bytes that the items and their words take.
     pub(super) cost: u64,
     /// The dicts that are open, the root first.
-    pub(super) open: Vec<OpenDict>,
+    pub(super) open: Vec<ItemId>,
+    /// The names of items by dict, with how often each was claimed.
+    pub(super) claimed: NameScope<u64>,
     /// The names that were given since a place was marked, and whether each was reserved.
-    pub(super) given: Vec<(String, bool)>,
+    pub(super) given: Vec<(Symbol, bool)>,
     /// Names of the dict that is open which were reserved for items that come later.
-    pub(super) reserved: HashSet<String>,
+    pub(super) reserved: HashSet<Symbol>,
     /// The item to which attributes belong.
     pub(super) target: ItemId,
     /// The lists that are open, each with the number of its step.
@@ -61,7 +55,8 @@ impl LayoutBuilder {
             notes: Vec::new(),
             limits: limits.clone(),
             cost: 0,
-            open: vec![OpenDict { item: ItemId::ROOT, names: HashMap::new() }],
+            open: vec![ItemId::ROOT],
+            claimed: NameScope::default(),
             given: Vec::new(),
             reserved: HashSet::new(),
             target: ItemId::ROOT,
@@ -78,10 +73,10 @@ impl LayoutBuilder {
     pub(crate) fn open_dict(&mut self, name: &str) -> Result<()> {
         let name = self.claim_unique_name(name);
         self.limits.charge_depth(self.open.len(), "the layout")?;
-        self.charge(name.len())?;
-        let item = self.add_named_item(ItemData::Dict, &name);
+        self.charge_name(name)?;
+        let item = self.add_named_item(ItemData::Dict, name);
         self.layout.steps.push(LayoutStep::Enter(item));
-        self.open.push(OpenDict { item, names: HashMap::new() });
+        self.open.push(item);
         Ok(())
     }
 
@@ -119,8 +114,8 @@ impl LayoutBuilder {
     pub(crate) fn write_item(&mut self, name: &str, item: &ItemSpec) -> Result<()> {
         check_numbers(item)?;
         let name = self.claim_unique_name(name);
-        self.charge(name.len())?;
-        let id = self.add_named_item(ItemData::Pending, &name);
+        self.charge_name(name)?;
+        let id = self.add_named_item(ItemData::Pending, name);
         self.push_data(id, item)
     }
 
@@ -198,8 +193,8 @@ impl LayoutBuilder {
             (None, Some((outer, _))) => (self.add_element(*outer, ItemData::List), ElementSlot::New),
             (name, _) => {
                 let name = self.claim_unique_name(name.unwrap_or(""));
-                self.charge(name.len())?;
-                (self.add_named_item(ItemData::List, &name), ElementSlot::Existing)
+                self.charge_name(name)?;
+                (self.add_named_item(ItemData::List, name), ElementSlot::Existing)
             }
         };
         self.charge(0)?;
@@ -248,17 +243,19 @@ impl LayoutBuilder {
     /// another item has that name.
     pub(crate) fn reserve_name(&mut self, name: &str) -> (String, String) {
         let mut name = name.to_owned();
-        let is_taken = |name: &str| self.open.last().is_some_and(|open| open.names.contains_key(&*own_name(name)));
-        while is_taken(&name) {
+        let dict = self.current().0;
+        let symbol = loop {
+            let symbol = self.layout.names.intern(&own_name(&name));
+            if self.claimed.get(&(dict, symbol.0)).is_none() {
+                break symbol;
+            }
             name.push('\'');
-        }
-        let own = own_name(&name).into_owned();
-        if let Some(open) = self.open.last_mut() {
-            open.names.insert(own.clone(), 1);
-        }
-        let dicts = self.open.iter().skip(1).map(|open| quoted_name(self.layout.name(open.item).unwrap_or("")));
-        let path = dicts.chain([quoted_name(&own)]).fold(String::new(), |path, step| format!("{path}/{step}"));
-        self.reserved.insert(own);
+        };
+        self.claimed.insert((dict, symbol.0), 1);
+        let dicts = self.open.iter().skip(1).map(|item| self.layout.name(*item).unwrap_or(""));
+        let steps = dicts.chain([self.layout.names.resolve(symbol)]).map(quoted_name);
+        let path = steps.fold(String::new(), |path, step| format!("{path}/{step}"));
+        self.reserved.insert(symbol);
         (name, path)
     }
 
@@ -408,7 +405,11 @@ impl LayoutBuilder {
 
     /// The dict that is open.
     pub(super) fn current(&self) -> ItemId {
-        self.open.last().map_or(ItemId::ROOT, |open| open.item)
+        self.open.last().copied().unwrap_or(ItemId::ROOT)
+    }
+
+    fn charge_name(&mut self, name: Symbol) -> Result<()> {
+        self.charge(self.layout.names.resolve(name).len())
     }
 
     pub(super) fn charge(&mut self, len: usize) -> Result<()> {
@@ -423,8 +424,8 @@ impl LayoutBuilder {
         self.notes.push(Annotation { item: self.target, said: said(span) });
     }
 
-    fn add_named_item(&mut self, kind: ItemData, name: &str) -> ItemId {
-        let (symbol, parent) = (self.layout.names.intern(name), self.current());
+    fn add_named_item(&mut self, kind: ItemData, symbol: Symbol) -> ItemId {
+        let parent = self.current();
         let item = self.layout.add_item(kind, symbol, parent, Span::default());
         self.layout.name_scope.insert((parent.0, symbol.0), item);
         self.target = item;
@@ -504,21 +505,19 @@ impl LayoutBuilder {
     }
 
     /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
-    fn claim_unique_name(&mut self, name: &str) -> String {
-        let mut name = own_name(name).into_owned();
-        if self.reserved.remove(&name) {
-            self.given.push((name.clone(), true));
-            return name;
-        }
-        if let Some(open) = self.open.last_mut() {
-            while let Some(count) = open.names.get_mut(&name) {
-                *count += 1;
-                name = format!("{name} ({count})");
+    fn claim_unique_name(&mut self, name: &str) -> Symbol {
+        let mut symbol = self.layout.names.intern(&own_name(name));
+        let is_reserved = !self.reserved.is_empty() && self.reserved.remove(&symbol);
+        if !is_reserved {
+            let dict = self.current().0;
+            while let Some(count) = self.claimed.get(&(dict, symbol.0)).map(|count| count + 1) {
+                self.claimed.insert((dict, symbol.0), count);
+                symbol = self.layout.names.intern(&format!("{} ({count})", self.layout.names.resolve(symbol)));
             }
-            open.names.insert(name.clone(), 1);
-            self.given.push((name.clone(), false));
+            self.claimed.insert((dict, symbol.0), 1);
         }
-        name
+        self.given.push((symbol, is_reserved));
+        symbol
     }
 }
 

@@ -58,16 +58,14 @@ impl LayoutBuilder {
 
     /// Takes back what was written since a place was marked.
     pub(crate) fn rollback(&mut self, mark: &Savepoint) {
-        if let Some(open) = self.open.last_mut() {
-            for (name, was_reserved) in self.given.drain(..) {
-                if was_reserved {
-                    self.reserved.insert(name);
-                } else {
-                    open.names.remove(&name);
-                }
+        let dict = self.current();
+        for (name, was_reserved) in self.given.drain(..) {
+            if was_reserved {
+                self.reserved.insert(name);
+            } else {
+                self.claimed.remove(&(dict.0, name.0));
             }
         }
-        let dict = self.current();
         let [items, data, params, types, members, dims, steps, notes] = mark.counts;
         let layout = &mut self.layout;
         for (at, item) in layout.items.iter().enumerate().skip(items) {

@@ -39,6 +39,8 @@ pub(super) struct Hdf5File {
     /// The address of the end of the file in the superblock.
     end_of_file_address: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
+    /// The block that was used last, with its number: most reads go on where the last one ended.
+    last_block: RefCell<Option<(u64, Arc<Vec<u8>>)>>,
     /// Addresses of the structures whose checksums were compared.
     compared: RefCell<HashSet<u64>>,
     /// The list into which comparisons are entered.
@@ -81,6 +83,7 @@ impl Hdf5File {
             extension: None,
             end_of_file_address: None,
             blocks,
+            last_block: RefCell::default(),
             compared: RefCell::default(),
             ledger,
         };
@@ -130,6 +133,7 @@ impl Hdf5File {
             source: self.source.clone(),
             limits: self.limits.clone(),
             blocks: RefCell::default(),
+            last_block: RefCell::default(),
             compared: RefCell::default(),
             ledger: self.ledger.clone(),
             ..*self
@@ -139,6 +143,7 @@ impl Hdf5File {
     /// Drops the blocks that were kept.
     pub(super) fn forget_blocks(&self) {
         self.blocks.borrow_mut().clear();
+        self.last_block.take();
     }
 
     /// Compares the checksum of the structure at an address, which is after `len` bytes; once for each structure.
@@ -252,10 +257,9 @@ impl Hdf5File {
         let mut at = address;
         while at < end {
             let (number, from) = (at / BLOCK_SIZE, at % BLOCK_SIZE);
-            let block = self.cached_block(number)?;
             let count = (BLOCK_SIZE - from).min(end - at);
             let (from, to) = (to_usize(from)?, to_usize(from + count)?);
-            out.extend_from_slice(block.get(from..to).unwrap_or(&[]));
+            self.with_block(number, |block| out.extend_from_slice(block.get(from..to).unwrap_or(&[])))?;
             at += count;
         }
         Ok(out)
@@ -285,6 +289,16 @@ impl Hdf5File {
             start..start.saturating_add(BLOCK_SIZE)
         };
         self.source.prefetch(&numbers.iter().map(range).filter(|range| range.start < self.source.len()).collect::<Vec<_>>())
+    }
+
+    /// Hands over a block.
+    fn with_block(&self, number: u64, take: impl FnOnce(&[u8])) -> Result<()> {
+        let mut last = self.last_block.borrow_mut();
+        match &*last {
+            Some((known, block)) if *known == number => take(block),
+            _ => take(&last.insert((number, self.cached_block(number)?)).1),
+        }
+        Ok(())
     }
 
     fn cached_block(&self, number: u64) -> Result<Arc<Vec<u8>>> {

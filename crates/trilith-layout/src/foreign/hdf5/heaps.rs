@@ -1,6 +1,6 @@
 //! Heaps: of names (local), of links and attributes (fractal), of elements of variable length (global).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -51,6 +51,8 @@ pub(super) struct FractalHeap {
     huge: Option<u64>,
     /// Objects that are outside, by their numbers; read when one is asked for.
     huge_objects: RefCell<Option<HashMap<u64, (u64, u64)>>>,
+    /// The table of blocks that was checked last.
+    last_table: Cell<Option<u64>>,
 }
 
 impl FractalHeap {
@@ -91,6 +93,7 @@ impl FractalHeap {
             rows,
             huge,
             huge_objects: RefCell::default(),
+            last_table: Cell::new(None),
         })
     }
 
@@ -177,10 +180,14 @@ impl FractalHeap {
             let number = row * self.table_width + column;
             let at = 5 + file.offset_size() + self.offset_bytes;
             let from = block.saturating_add(at as u64).saturating_add(number.saturating_mul(file.offset_size() as u64));
-            let head = file.read_bytes(block, 4)?;
-            file.check_signature(&head, b"FHIB", block)?;
-            let children = rows.saturating_mul(self.table_width).saturating_mul(file.offset_size() as u64);
-            file.compare_checksum_at(block, (at as u64).saturating_add(children), "a table of a heap")?;
+            // Most objects are in the table of the one before.
+            if self.last_table.get() != Some(block) {
+                let head = file.read_bytes(block, 4)?;
+                file.check_signature(&head, b"FHIB", block)?;
+                let children = rows.saturating_mul(self.table_width).saturating_mul(file.offset_size() as u64);
+                file.compare_checksum_at(block, (at as u64).saturating_add(children), "a table of a heap")?;
+                self.last_table.set(Some(block));
+            }
             let bytes = file.read_bytes(from, file.offset_size() as u64)?;
             block = file.field_reader(&bytes, from).read_defined_address("a block of a heap")?;
             inside = inside - begin - column * size;

@@ -1,5 +1,7 @@
 //! Object headers: the messages that say what a group or a dataset is.
 
+use std::borrow::Cow;
+
 use super::file::{CHECKSUM_SIZE, Hdf5File};
 use crate::error::{Error, Result};
 
@@ -82,7 +84,7 @@ impl ObjectHeader {
                 None => file.compare_checksum_at(address, len, name)?,
             }
             todo.push((from, size));
-            header.read_messages(file, todo, Some(flags & 4 != 0), how)?;
+            header.read_messages(file, (address, &start), todo, Some(flags & 4 != 0), how)?;
         } else {
             let mut at = file.field_reader(&start, address);
             let version = at.uint(1)?;
@@ -93,15 +95,17 @@ impl ObjectHeader {
             at.skip(7)?;
             let size = at.uint(4)?;
             todo.push((address.saturating_add(16), size));
-            header.read_messages(file, todo, None, how)?;
+            header.read_messages(file, (address, &start), todo, None, how)?;
         }
         Ok(header)
     }
 
-    /// The messages of the parts; `ordered` is of version 2, and whether each has its creation order.
+    /// The messages of the parts. `start` are the first bytes of the header with their address; `ordered` is of version 2, and whether
+    /// each message has its creation order.
     fn read_messages(
         &mut self,
         file: &Hdf5File,
+        start: (u64, &[u8]),
         mut todo: Vec<(u64, u64)>,
         ordered: Option<bool>,
         how: SharedMessages,
@@ -114,7 +118,11 @@ impl ObjectHeader {
             if sum > MAX_HEADER_BYTES || next > MAX_MESSAGES {
                 return Err(Error::limit(format!("an object header of more than {MAX_HEADER_BYTES} bytes")));
             }
-            let bytes = file.read_bytes(address, size)?;
+            let begin = address.checked_sub(start.0).and_then(|begin| usize::try_from(begin).ok());
+            let bytes = match begin.and_then(|begin| start.1.get(begin..begin.checked_add(usize::try_from(size).ok()?)?)) {
+                Some(known) => Cow::Borrowed(known),
+                None => Cow::Owned(file.read_bytes(address, size)?),
+            };
             let mut at = file.field_reader(&bytes, address);
             let least = match ordered {
                 None => 8,
