@@ -1,6 +1,5 @@
 //! Datatypes of attributes: `type:NAME` next to the attribute `NAME`, and what its value shows without it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::escape::{
@@ -78,24 +77,41 @@ pub fn selected_attributes(
         .collect()
 }
 
-/// The statements of a layout about the attributes of one item.
-struct StatedTypes<'l>(HashMap<&'l str, &'l Attribute>);
+/// The statements of a layout about the attributes of one item: the attributes, ordered by [`StatedTypes::key`]; none if nothing is
+/// stated.
+struct StatedTypes<'l>(Vec<(StatementKey<'l>, &'l Attribute)>);
+
+/// The attribute that a statement is about, and the prefix of its name; `""` for an attribute itself.
+type StatementKey<'l> = (&'l str, &'l str);
 
 impl<'l> StatedTypes<'l> {
     fn new(layout: &'l Layout, item: ItemId) -> Self {
         if !layout.attributes(item).any(|(name, _)| is_attribute_type(name)) {
-            return Self(HashMap::new());
+            return Self(Vec::new());
         }
-        Self(layout.attributes(item).collect())
+        let mut known: Vec<_> = layout.attributes(item).map(|(name, value)| (Self::key(name), value)).collect();
+        known.sort_by_key(|(key, _)| *key);
+        Self(known)
+    }
+
+    fn key(name: &str) -> StatementKey<'_> {
+        split_attribute_type(name).map_or((name, ""), |(prefix, about)| (about, prefix))
+    }
+
+    fn get(&self, key: StatementKey<'_>) -> Option<&'l Attribute> {
+        // The last of several attributes of one name counts.
+        let end = self.0.partition_point(|(known, _)| *known <= key);
+        let (known, value) = self.0.get(end.checked_sub(1)?)?;
+        (*known == key).then_some(*value)
     }
 
     /// Returns `true` if an attribute says something about another one that exists.
     fn describes(&self, name: &str) -> bool {
-        split_attribute_type(name).is_some_and(|(_, about)| self.0.contains_key(about))
+        split_attribute_type(name).is_some_and(|(_, about)| self.get(Self::key(about)).is_some())
     }
 
     fn find(&self, prefix: &str, name: &str) -> Option<&'l Attribute> {
-        if self.0.is_empty() { None } else { self.0.get(format!("{prefix}{name}").as_str()).copied() }
+        self.get((name, prefix))
     }
 
     fn typed_value(&self, spelled: &str, name: &str, value: &Attribute, elements: Option<&Datatype>) -> AttributeValue {

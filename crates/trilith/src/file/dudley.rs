@@ -14,7 +14,8 @@ use crate::core::unit::{Unit, UnitTable};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name, typed_attributes,
+    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name,
+    selected_attributes,
 };
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData, index_of};
@@ -63,7 +64,7 @@ impl DudleyItems for DudleyFile {
         let layout = self.layout();
         let said = |way: String, item: ItemId| {
             let mut notes = ItemMetadata::default();
-            add_metadata(&mut notes, layout, item);
+            add_metadata(&mut notes, layout, item, true);
             (way, notes)
         };
         if item == ItemId::ROOT {
@@ -224,11 +225,12 @@ fn unit_in_comment(line: &str) -> Option<&str> {
     [first, last].into_iter().flatten().map(str::trim).filter(has_letters).find(is_unit)
 }
 
-/// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
-pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout, item: ItemId) {
+/// Adds the metadata of an item in a layout: its documentation and its unit, and its other attributes if they are asked for.
+pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout, item: ItemId, has_attributes: bool) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
     notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-    for attribute in typed_attributes(layout, item, None) {
+    let is_wanted = |name: &str| has_attributes || matches!(name, "unit" | "units");
+    for attribute in selected_attributes(layout, item, None, &is_wanted) {
         match (attribute.name.as_str(), attribute.value) {
             ("unit" | "units", AttributeValue::Text(text)) => notes.unit = Some(text.into()),
             (_, value) => notes.attributes.push((attribute.name.into(), value.literal_text())),
@@ -382,7 +384,7 @@ impl Backend for DudleyFile {
             found.axes = axes_at(self, at)?;
         }
         if parts.includes(MetadataParts::TEXT.and(MetadataParts::UNIT)) {
-            text_metadata(self, at, &mut found);
+            text_metadata(self, at, &mut found, parts.includes(MetadataParts::ATTRIBUTES));
         }
         Ok(found)
     }
@@ -398,7 +400,7 @@ impl Backend for DudleyFile {
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(not_an_array_error(self.kind(at).name())),
         };
-        Ok(found?.with_metadata(Backend::metadata(self, at, MetadataParts::TEXT)?))
+        Ok(found?.with_metadata(Backend::metadata(self, at, MetadataParts::DOCUMENTATION.and(MetadataParts::UNIT))?))
     }
 
     fn decode_text(&self, array: Array) -> Result<Array> {
@@ -423,21 +425,21 @@ fn axes_at(file: &DudleyFile, at: &ItemLocation) -> Result<AxisNames> {
     Ok(axes_of(file.layout(), item))
 }
 
-/// Adds documentation, unit, role and attributes of an item, and those of its members.
-fn text_metadata<'f>(file: &'f DudleyFile, at: &ItemLocation, notes: &mut ItemMetadata<'f>) {
+/// Adds documentation, unit and role of an item, and its attributes if they are asked for; and those of its members.
+fn text_metadata<'f>(file: &'f DudleyFile, at: &ItemLocation, notes: &mut ItemMetadata<'f>, has_attributes: bool) {
     if let Ok(OutlineKind::Param(..)) = file.outline().and_then(|outline| file.outline_kind(outline, at)) {
         notes.role = Some("parameter");
     }
     let found = file.outline().ok().and_then(|outline| file.outline_id(at).ok().and_then(|id| Some((id, outline.item(id)?))));
     match (found, at) {
         (Some((id, item)), _) => {
-            add_metadata(notes, file.layout(), item);
+            add_metadata(notes, file.layout(), item, has_attributes);
             notes.members = file.member_metadata(id, item);
         }
         // A member of structs, which no outline lists.
         (None, ItemLocation::Array { path, .. }) => {
             if let Some(item) = dudley::declared(file.layout(), path) {
-                add_metadata(notes, file.layout(), item);
+                add_metadata(notes, file.layout(), item, has_attributes);
             }
         }
         (None, _) => {}

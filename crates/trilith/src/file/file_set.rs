@@ -424,7 +424,7 @@ impl FileSet {
         let in_each = || path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
         let is_each = matches!(at, ItemLocation::Array { .. }) && self.selection.unequal == ShapeMismatch::PerFile;
         if let Some(item) = dudley::declared(&self.template, &path).or_else(|| in_each().filter(|_| is_each)) {
-            super::dudley::add_metadata(notes, &self.template, item);
+            super::dudley::add_metadata(notes, &self.template, item, true);
         }
     }
 }

@@ -269,8 +269,12 @@ pub struct MetadataParts(u8);
 impl MetadataParts {
     /// The tag, and the target of a reference.
     pub const TAG: Self = Self(1);
-    /// Documentation, role, the values of attributes as strings, the declared names of axes in one line, and the metadata of members.
-    pub const TEXT: Self = Self(2);
+    /// The values of attributes as strings.
+    pub const ATTRIBUTES: Self = Self(2);
+    /// Documentation, role, the declared names of axes in one line, and the metadata of members.
+    pub const DOCUMENTATION: Self = Self(32);
+    /// Documentation and attributes.
+    pub const TEXT: Self = Self(2 | 32);
     /// The unit.
     pub const UNIT: Self = Self(4);
     /// The names of the axes.
