@@ -116,7 +116,18 @@ pub fn fits(part: &str, name: &str) -> bool {
 }
 
 fn part_fits(marks: &[PatternToken], name: &str) -> bool {
-    let letters: Vec<char> = name.chars().collect();
+    // Most names differ from a pattern in their first letters.
+    let plain = marks.iter().map_while(|mark| if let PatternToken::Char(wanted) = mark { Some(*wanted) } else { None });
+    let mut rest = name.chars();
+    let mut fixed = 0;
+    for wanted in plain {
+        if rest.next() != Some(wanted) {
+            return false;
+        }
+        fixed += 1;
+    }
+    let marks = marks.get(fixed..).unwrap_or_default();
+    let letters: Vec<char> = rest.collect();
     match_tokens(
         marks,
         &letters,

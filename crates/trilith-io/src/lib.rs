@@ -24,6 +24,7 @@ pub mod error;
 pub mod glob;
 pub mod index;
 pub mod interrupt;
+pub mod json_pointer;
 pub mod limits;
 pub mod percent;
 pub mod progress;

@@ -13,7 +13,7 @@ pub mod layout;
 use trilith_array::array;
 use trilith_codec::codec;
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};
-use trilith_io::{bytes, diagnostic, error, glob, limits, percent, progress, span, suggest, threads};
+use trilith_io::{bytes, diagnostic, error, glob, json_pointer, limits, percent, progress, span, suggest, threads};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -9,7 +9,7 @@ pub mod tree;
 pub mod yaml;
 
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};
-use trilith_io::{bytes, diagnostic, error, limits, percent, span, suggest};
+use trilith_io::{bytes, diagnostic, error, json_pointer, limits, percent, span, suggest};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -144,7 +144,7 @@ use trilith_codec::codec;
 #[doc(inline)]
 pub use trilith_io::{bytes, interrupt};
 use trilith_io::{diagnostic, percent, span, suggest};
-use trilith_io::{error, glob, limits, progress, threads};
+use trilith_io::{error, glob, json_pointer, limits, progress, threads};
 use trilith_layout::foreign;
 use trilith_yaml::yaml;
 

@@ -7,6 +7,7 @@ use super::new_item::{Draft, NewItemKind};
 use super::source_annotations::{MemberAnnotations, NamedType, SourceAnnotations};
 use crate::array::{Array, Datatype};
 use crate::diagnostic::Diagnostic;
+use crate::json_pointer::escape_key;
 use crate::layout::{Primitive, length_of};
 
 impl Draft {
@@ -111,7 +112,7 @@ fn settle_item(
                 {
                     known.insert(name.clone(), *value);
                 }
-                settle_item(item, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), scope, types, losses);
+                settle_item(item, &format!("{path}/{}", escape_key(name)), scope, types, losses);
             }
             scope.pop();
         }

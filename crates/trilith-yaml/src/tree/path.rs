@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::json_pointer;
 
 /// The keys and numbers that lead from the root to a node (RFC 6901).
 ///
@@ -124,11 +125,7 @@ impl fmt::Display for TreePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for key in &self.keys {
             f.write_str("/")?;
-            if key.contains(['~', '/']) {
-                f.write_str(&key.replace('~', "~0").replace('/', "~1"))?;
-            } else {
-                f.write_str(key)?;
-            }
+            f.write_str(&json_pointer::escape_key(key))?;
         }
         Ok(())
     }

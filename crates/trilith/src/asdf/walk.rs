@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::asdf_file::AsdfFile;
 use super::{chunked_array, ndarray};
 use crate::error::{Error, Result};
+use crate::json_pointer::push_key;
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
 
@@ -369,15 +370,4 @@ pub(crate) fn fixed_number_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
 /// Returns the part that a key adds to a path.
 fn key_of(key: Node<'_>) -> Cow<'_, str> {
     if key.is_scalar() { key.text() } else { key.source_text().into() }
-}
-
-fn push_key(path: &mut String, key: &str) {
-    path.push('/');
-    for c in key.chars() {
-        match c {
-            '~' => path.push_str("~0"),
-            '/' => path.push_str("~1"),
-            c => path.push(c),
-        }
-    }
 }

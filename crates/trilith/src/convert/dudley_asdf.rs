@@ -28,6 +28,7 @@ use crate::dudley::{Draft, DudleyFile, ItemTreeId, NewItemKind, OutlineKind, Str
 use crate::error::{Error, Result};
 use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
+use crate::json_pointer::escape_key;
 use crate::layout::{
     Attribute, Dialect, ELEMENT_ATTRIBUTES, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name,
     own_attribute, own_value, read_own, read_value,
@@ -148,7 +149,7 @@ fn tree_of(
     }
     let (mut form, mut items) = (walk.layout_form, walk.annotations);
     for (name, key) in renamed {
-        let (old, new) = (format!("/{}", escape_pointer_key(&name)), format!("/{}", escape_pointer_key(&key)));
+        let (old, new) = (format!("/{}", escape_key(&name)), format!("/{}", escape_key(&key)));
         let paths = items.iter_mut().map(|(path, _)| path).chain(&mut form.parameters);
         let paths =
             paths.chain([&mut form.stored, &mut form.shapes, &mut form.types].into_iter().flatten().map(|(path, _)| path));
@@ -255,7 +256,7 @@ impl DudleyToTree<'_, '_, '_> {
                         name.push_str(" (parameter)");
                     }
                     let key = reserved_keys::key_of(self.is_foreign(), &name);
-                    if let Some(inner) = self.build_value(child, &format!("{path}/{}", escape_pointer_key(&key)), depth + 1)? {
+                    if let Some(inner) = self.build_value(child, &format!("{path}/{}", escape_key(&key)), depth + 1)? {
                         map.push_pair(key, inner);
                     }
                 }
@@ -698,7 +699,7 @@ impl<'a> AsdfToDudley<'a> {
         for (key, value) in node.merged_entries() {
             let name = key.text().into_owned();
             let own = reserved_keys::name_of(&name);
-            let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let inner = format!("{path}/{}", escape_key(&name));
             if inner == "/asdf_library" || (inner == "/history" && super::coverage::is_format_history(value)) {
                 // The writer of this file and its options; the next writer adds its own.
                 continue;
@@ -801,7 +802,7 @@ impl<'a> AsdfToDudley<'a> {
         for (key, said) in named.into_iter().chain(items).filter(|(_, said)| said.is_mapping()) {
             let known = ItemAnnotation::from_node(said, self.file.limits())?;
             let text = key.text().into_owned();
-            let place = format!("/{root_key}/{}", escape_pointer_key(&text));
+            let place = format!("/{root_key}/{}", escape_key(&text));
             let attributes = said.get("attributes").filter(|all| all.is_mapping()).map_or_else(Vec::new, Node::pairs);
             let attributes = attributes.into_iter().map(|(name, value)| {
                 let is_long = value.is_mapping() && value.tag().is_none();
@@ -837,7 +838,7 @@ impl<'a> AsdfToDudley<'a> {
 
     /// The loss of what is said about an item that is not there.
     pub(super) fn report_orphan(&mut self, of: &str, path: &str) {
-        let place = format!("{of}/{}", escape_pointer_key(path));
+        let place = format!("{of}/{}", escape_key(path));
         self.report_form_loss(&place, format!("describes an item that does not exist: {path}"));
     }
 
@@ -870,7 +871,7 @@ fn early_items(about: Node<'_>) -> Vec<AnnotatedPath<'_>> {
     let pairs = |key: &str| about.get(key).filter(|map| map.is_mapping()).map_or_else(Vec::new, Node::pairs);
     let item = |of: &str, key: Node<'_>| AnnotatedPath {
         key: key.text().into_owned(),
-        place: format!("/{EARLY_KEY}/{of}/{}", escape_pointer_key(&key.text())),
+        place: format!("/{EARLY_KEY}/{of}/{}", escape_key(&key.text())),
         docs: Vec::new(),
         attributes: Vec::new(),
         words: Vec::new(),
@@ -894,7 +895,7 @@ fn early_items(about: Node<'_>) -> Vec<AnnotatedPath<'_>> {
 
 /// The path of an item with the names that it has in a file, from its path in a tree.
 pub(super) fn file_path(path: &str) -> String {
-    let step = |step: &str| escape_pointer_key(&reserved_keys::name_of(&step.replace("~1", "/").replace("~0", "~")));
+    let step = |step: &str| escape_key(&reserved_keys::name_of(&step.replace("~1", "/").replace("~0", "~"))).into_owned();
     path.split('/').map(step).collect::<Vec<_>>().join("/")
 }
 
@@ -920,11 +921,6 @@ fn word_attribute(value: &Value) -> Attribute {
 /// Returns `true` if the elements of an entry have a mask in a tree.
 pub(super) fn has_room(entry: &LayoutEntry) -> bool {
     entry.resolved_type.primitive().is_some()
-}
-
-/// A key as a step of a JSON Pointer.
-pub(super) fn escape_pointer_key(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Returns `true` if a node is what earlier versions wrote next to the items of a stream; anything else under its name is the

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, escape_pointer_key, file_path};
+use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, file_path};
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
 use crate::dudley::{Draft, NewItemKind, Notes};
+use crate::json_pointer::escape_key;
 use crate::layout::{Attribute, ItemId, Layout, LayoutEntry, ResolvedType, own_attribute, read_own};
 use crate::tree::{Node, Value};
 
@@ -31,7 +32,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
         self.push_annotation(path, found);
         if let ResolvedType::Struct(_) = entry.resolved_type {
             for member in layout.told_members(entry.item) {
-                let way: String = member.path.iter().map(|name| format!("/{}", escape_pointer_key(name))).collect();
+                let way: String = member.path.iter().map(|name| format!("/{}", escape_key(name))).collect();
                 let key = format!("{path}{way}");
                 if let Some(shape) = member.shape.filter(|_| !is_foreign) {
                     self.layout_form.shapes.push((key.clone(), dims(shape)));

@@ -11,6 +11,7 @@ use crate::array::attribute::ItemAttribute;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
+use crate::json_pointer::push_key;
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 use crate::tree::{TreePath, index_of};
@@ -240,8 +241,12 @@ pub trait Backend: Any + Debug + Send + Sync {
 
     /// The path of a child, by that of its parent.
     fn child_path(&self, parent: &str, child: &ChildItem<'_>, index: usize) -> String {
-        let key = child.name.as_deref().map_or_else(|| index.to_string(), |name| name.replace('~', "~0").replace('/', "~1"));
-        format!("{parent}/{key}")
+        let mut path = parent.to_owned();
+        match &child.name {
+            Some(name) => push_key(&mut path, name),
+            None => push_key(&mut path, &index.to_string()),
+        }
+        path
     }
 
     /// A scalar or a text as the file spells it.

@@ -15,6 +15,7 @@ use super::item::{Item, ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
+use crate::json_pointer::escape_key;
 use crate::layout::quoted_name;
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
@@ -226,7 +227,7 @@ impl<'i, 'f> ColumnOwner<'i, 'f> {
             source: backend.source().clone(),
             limits: backend.limits().clone(),
             owner: self.item.file_address(),
-            path: format!("{}/{}", self.path, name.replace('~', "~0").replace('/', "~1")),
+            path: format!("{}/{}", self.path, escape_key(name)),
             table: self.path.clone(),
             array,
             decoded,

@@ -23,6 +23,7 @@ use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
+use crate::json_pointer::escape_key;
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 use crate::tree::{Node, NodeId, PrintOptions, TextOrigin, Tree, TreePath, Value};
@@ -261,7 +262,7 @@ fn card_path(file: &AsdfFile, text: &str) -> Result<Option<String>> {
     let place = match (selector.part, row) {
         (Some(AttributePart::Comment), Some(row)) => format!("{row}/2"),
         (None, Some(row)) if selector.index.is_some_and(|index| index > 0) => format!("{row}/1"),
-        (None, _) => selector.name.to_ascii_uppercase().replace('~', "~0").replace('/', "~1"),
+        (None, _) => escape_key(&selector.name.to_ascii_uppercase()).into_owned(),
         (Some(part), Some(_)) => {
             return Err(Error::unsupported(format!("the {} of a card cannot be set", part.name()))
                 .hint("set its value, or its comment, which begins with the unit in brackets"));

@@ -757,6 +757,8 @@ struct WalkLevel<'w> {
     index: usize,
     /// The child that was visited last.
     last_name: Option<ChildItem<'w>>,
+    /// The path of the collection, once it is needed.
+    parent_path: OnceCell<String>,
 }
 
 impl<'w> ItemWalk<'w> {
@@ -768,7 +770,7 @@ impl<'w> ItemWalk<'w> {
     pub fn try_next(&mut self) -> Result<Option<WalkEntry<'w>>> {
         if let Some(place) = self.descends.take() {
             let children = self.backend.children(&place)?.into_iter();
-            self.levels.push(WalkLevel { children, index: 0, last_name: None });
+            self.levels.push(WalkLevel { children, index: 0, last_name: None, parent_path: OnceCell::new() });
         }
         let (name, index, place) = match self.start.take() {
             Some(start) => (None, 0, start),
@@ -801,10 +803,22 @@ impl<'w> ItemWalk<'w> {
 
     /// Returns the path, from the start of the walk, of the item of the last step.
     pub fn path(&self) -> String {
-        let visited = self.levels.iter().filter_map(|level| Some((level.last_name.as_ref()?, level.index.saturating_sub(1))));
         // A path may be known to the child alone, and then begins at the root of the file.
-        let base = self.base_path.get_or_init(|| self.backend.path(&self.root).unwrap_or_default());
-        let path = visited.fold(base.clone(), |parent, (child, index)| self.backend.child_path(&parent, child, index));
-        path.strip_prefix(base.as_str()).map_or_else(|| path.clone(), str::to_owned)
+        let base = self.base_path.get_or_init(|| self.backend.path(&self.root).unwrap_or_default()).as_str();
+        let step = |parent: &str, level: &WalkLevel<'w>| match &level.last_name {
+            Some(child) => self.backend.child_path(parent, child, level.index.saturating_sub(1)),
+            None => parent.to_owned(),
+        };
+        let (mut parent, mut above) = (base, None);
+        for level in &self.levels {
+            // A level lasts for all of its children, so their paths share that of the parent.
+            parent = level.parent_path.get_or_init(|| above.map_or_else(|| base.to_owned(), |above| step(parent, above)));
+            above = Some(level);
+        }
+        let path = above.map_or_else(|| base.to_owned(), |level| step(parent, level));
+        if base.is_empty() {
+            return path;
+        }
+        path.strip_prefix(base).unwrap_or(&path).to_owned()
     }
 }
