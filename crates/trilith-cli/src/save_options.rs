@@ -161,7 +161,7 @@ pub(crate) struct ValueArg {
     /// The value. A FITS card takes FITS syntax: 3, 1.5D3, T, or any text. A tree takes YAML with the numbers of JSON: 3, 1.5e5,
     /// text, '[1, 2]', '{a: 1}'
     ///
-    /// A text that only YAML 1.1 reads as something else (12:30:00, 010, yes, NO) is refused: quote it within the quotes
+    /// A text that only YAML 1.1 reads as something else (12:30:00, 010, yes, NO) is an error: quote it within the quotes
     /// of the shell, '"12:30:00"', or add --string or --yaml.
     ///
     /// A VALUE that begins with a minus sign is a number, or follows --.

@@ -15,7 +15,7 @@ use crate::json::datatype_text;
 use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 
-/// List the blocks of a file, or the items of a Dudley stream
+/// List the blocks of a file, or the items of a Dudley file
 #[derive(Debug, Args)]
 pub(crate) struct Blocks {
     #[command(flatten)]

@@ -63,7 +63,7 @@ pub(crate) struct Convert {
     /// Compression level
     #[arg(long, value_name = "N")]
     level: Option<i32>,
-    /// Compress the blocks with lz4 in pieces of N rows of their arrays, each of which can be read alone, as a Zarr
+    /// Compress the blocks with lz4 in sub-blocks of N rows of their arrays, each of which can be read alone, as a Zarr
     /// chunk
     ///
     /// Every reader of lz4 blocks reads them. A block has the usual pieces if its array does not begin at its start, or

@@ -13,8 +13,8 @@ use crate::output::{Output, escape_controls};
 
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
 ///
-/// The command compares values. Compression, byte order, strides and version do not matter. A Dudley file is compared
-/// with an ASDF file as `convert --physical` would write it, or with --stored as `convert` does. --layout applies to
+/// The command compares values. Compression, byte order, strides and version do not matter. The command compares a
+/// Dudley file with an ASDF file as `convert --physical` would write it, or with --stored as `convert` does. --layout applies to
 /// both files, or to the one that is not an ASDF file. --layout-a and --layout-b apply to one each.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {

@@ -16,8 +16,8 @@ use crate::advice::error_with_advice;
 
 /// Print the SHA-256 of the elements of each array
 ///
-/// The digest is of the elements in C order, packed, little-endian: it does not depend on
-/// compression, byte order, strides or generation, so that two files can be compared.
+/// The digest is of the elements in C order, packed, little-endian. It does not depend on compression, byte order,
+/// strides or version, so equal arrays have equal digests in every file.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path of one item

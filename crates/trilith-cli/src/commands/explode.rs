@@ -23,7 +23,7 @@ use crate::save_options::report_removed;
 /// Write each block to a separate file; the file with the tree is then YAML
 ///
 /// NAME.asdf becomes NAME_exploded.asdf with the tree, and NAME_exploded0000.asdf and so on, one for each
-/// block. Blocks that no array names stay in the file with the tree. Existing files are replaced only with
+/// block. Blocks that no array names stay in the file with the tree. The command replaces existing files only with
 /// --overwrite.
 #[derive(Debug, Args)]
 pub(crate) struct Explode {

@@ -45,7 +45,7 @@ pub(crate) struct Get {
     /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
     #[arg(long, value_name = "SIZE", requires = "sky")]
     size: Option<String>,
-    /// The catalog of the files to read, if --layout has to give their layout because the catalog does not hold it; the
+    /// The catalog of the files to read, if --layout has to give their layout because the catalog does not contain it; the
     /// item of all files is one array with a leading axis, in which files that omit it, or are missing, are masked
     #[arg(long, value_name = "C.bd")]
     catalog: Option<String>,

@@ -10,7 +10,7 @@ use crate::save_options::{SaveArgs, apply};
 
 /// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
 ///
-/// With --in-place the space of such a block is kept for a later array; repack drops it.
+/// With --in-place the file keeps the space of such a block for a later array. `repack` drops it.
 #[derive(Debug, Args)]
 #[command(alias = "delete")]
 pub(crate) struct Rm {

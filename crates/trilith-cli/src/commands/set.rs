@@ -31,7 +31,7 @@ pub(crate) struct Set {
     /// Let VALUE replace an array, or a mapping or list with arrays in it, which are removed
     #[arg(long, conflicts_with = "from")]
     replace: bool,
-    /// Write VALUE into every element of an array; datatype and shape stay, and no element is masked any more
+    /// Write VALUE into every element of an array; datatype and shape stay, and its mask is removed
     #[arg(long, conflicts_with_all = ["from", "replace", "tag"])]
     fill: bool,
     #[command(flatten)]

@@ -18,12 +18,12 @@ use crate::session::{FileRole, Session};
 use crate::output::display_size;
 use crate::outputs::{FileFormat, check_name, is_stream, report_written};
 
-/// Add rows from standard input to a streamed array, which is created if there is none
+/// Add rows from standard input to a streamed array, and create the array if it does not exist
 ///
-/// Standard input holds only the elements, row after row in C order. They go into the file at checkpoints: each one
-/// is synced, and a crash leaves the rows of the one before, all of them whole. The array is begun in a new file,
-/// or in one that has no streamed block yet. --finalise then gives its block sizes, a checksum and a place in the
-/// block index, for readers without support for streamed blocks.
+/// Standard input contains only the elements, row after row in C order. The command writes them at checkpoints, and syncs
+/// each one. A crash leaves the complete rows of the last checkpoint. The file must be new, or have no streamed block
+/// yet. --finalise gives the block its sizes, a checksum and a place in the block index, for readers that do not support
+/// streamed blocks.
 #[derive(Debug, Args)]
 pub(crate) struct Stream {
     /// The file, and the path of the array in its tree
@@ -35,7 +35,7 @@ pub(crate) struct Stream {
     /// Shape of one row, such as 3,4 (default: rows are single elements)
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     row_shape: Option<Vec<u64>>,
-    /// Generation of a new file (default: asdf-1.6)
+    /// Version of a new file (default: asdf-1.6)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
     /// Take the rows from this file instead of standard input

@@ -24,7 +24,7 @@ use crate::advice::error_with_advice;
 
 /// Show the tree of a file, or the part of it at a path
 ///
-/// Arrays are shown with datatype, shape, codec and size; blocks are decoded only with --inline.
+/// A line of an array has its datatype, shape, codec and size. The command decodes blocks only with --inline.
 #[derive(Debug, Args)]
 #[command(visible_alias = "ls")]
 pub(crate) struct Tree {

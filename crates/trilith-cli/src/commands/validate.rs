@@ -18,9 +18,9 @@ use crate::advice::error_with_advice;
 
 /// Check the trees of files against the schemas of their tags
 ///
-/// Trees are judged as by Python asdf. For a Dudley file, its layout is checked, as by `layout check`, and that all
-/// offsets can be found. Exit status 1 if a file is invalid or malformed. At most ten problems of a file are shown
-/// (all with --verbose). Warnings are about content that Python asdf would not write.
+/// The result is that of Python asdf. For a Dudley file, the command checks the layout as `layout check` does, and that
+/// it can compute all byte offsets. Exit status 1 if a file is invalid or malformed. The output has at most ten problems
+/// of a file (all with --verbose). Warnings are about content that Python asdf would not write.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     #[command(flatten)]

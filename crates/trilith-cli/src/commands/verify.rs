@@ -20,9 +20,10 @@ use crate::progress::ProgressPart;
 /// Check the structure and the checksums of files
 ///
 /// The checksums are the MD5 of ASDF blocks, CHECKSUM, DATASUM and ZDATASUM of FITS HDUs, the checksums of the metadata and the
-/// fletcher32 of the chunks of HDF5, and the CRC-32 of gzip files and of the members of NPZ archives. A chunk is decoded only as far as
-/// its checksum needs. A Dudley file has none: the check is that every item is inside the file and outside of header and layout. A catalog of a file set is checked with the files that it lists: each has the parameters that the catalog has for it,
-/// and all of its data. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
+/// fletcher32 of the chunks of HDF5, and the CRC-32 of gzip files and of the members of NPZ archives. The command decodes a chunk only
+/// as far as its checksum needs. A Dudley file has no checksums: each of its items must be inside the file and outside of header and
+/// layout. For a catalog, each file that it lists must have the parameters in the catalog, and all of its data. A checksum of the
+/// decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// Decode every block as well

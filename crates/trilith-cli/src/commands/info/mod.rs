@@ -19,7 +19,7 @@ use crate::output::{Output, escape_controls, display_size};
 
 /// Show format, version, size and blocks of a file
 ///
-/// Nothing is decoded, so the time does not depend on the size of the file.
+/// The command decodes nothing, so its time does not depend on the size of the file.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path of one item
@@ -27,7 +27,7 @@ pub(crate) struct Info {
     files: Vec<String>,
     #[command(flatten)]
     list_args: FileListArgs,
-    /// List the blocks of a file, or the items of a Dudley stream
+    /// List the blocks of a file, or the items of a Dudley file
     #[arg(long)]
     blocks: bool,
 }

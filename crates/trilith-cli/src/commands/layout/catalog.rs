@@ -19,10 +19,11 @@ use crate::output_file::OutputFile;
 
 /// Write a catalog of a file set: its files and the parameters of each
 ///
-/// The catalog also holds the layout, so other commands read the set as one file: trilith get C.bd#/x. The parameters
-/// are read under the layout. Contradictions of a file (a separate layout with other values, an end before its data
-/// end, another value than the attributes expect_value and expect_range of the layout allow) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
-/// with its files instead. FILE.dud may be a catalog: its layout is that of its files.
+/// The catalog also contains the layout, so other commands read the set as one file: trilith get C.bd#/x. The command
+/// reads the parameters of each file under the layout. If a file contradicts the layout (a separate layout with other
+/// values, an end before its data end, another value than the attributes expect_value and expect_range allow), the
+/// command lists it, writes no catalog and ends with status 1. --check compares an existing catalog with its files
+/// instead. FILE.dud may be a catalog: its layout is that of its files.
 ///
 /// A raw file has the byte order in which it fits its layout, unless --byteorder gives one. With --param NAME=fill each
 /// file has the value of a fixed parameter that follows from its length.

@@ -13,8 +13,8 @@ use crate::advice::error_with_advice;
 
 /// Find an item in every file of a file set, without opening the files
 ///
-/// The catalog is a Dudley stream with `files` (text, a name for each file) and `records` (the summary
-/// struct of the layout for each file, or a vector of all stored parameters).
+/// The catalog is a Dudley file with `files` (strings, a name for each file) and `records` (the values of the summary
+/// block for each file, or a vector of all stored parameters).
 #[derive(Debug, Args)]
 pub(super) struct Locate {
     #[command(flatten)]

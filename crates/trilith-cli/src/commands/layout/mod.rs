@@ -94,7 +94,7 @@ impl From<DialectArg> for Dialect {
 /// A layout to read.
 #[derive(Debug, Args)]
 pub(super) struct LayoutArg {
-    /// The layout, or a native file that holds one, or - for standard input
+    /// The layout, or a native file that contains one, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
     /// Dialect of the layout (default: detected)

@@ -25,8 +25,8 @@ use crate::output_file::OutputFile;
 ///
 /// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C: its
 /// structs become named types, declarations outside of them items, comments documentation. Conditions such as `#ifdef` are
-/// evaluated for the macros of the file and those of -D; one that depends on others is refused. The exit status is 1 if a variable has
-/// no layout: the layout does not describe all of the file then, and a variable after such a one is refused.
+/// evaluated for the macros of the file and those of -D. A condition that depends on other macros is an error. If a variable has no
+/// layout, the exit status is 1, because the layout then does not describe all of the file. A variable after it is an error.
 #[derive(Debug, Args)]
 pub(super) struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)

@@ -17,8 +17,8 @@ use crate::output_file::OutputFile;
 /// Write a native file under a layout, such as one of a set of restart files
 ///
 /// Every stored parameter gets its value by --param, every item its data by --from: an item, a list (its elements
-/// along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file, unless --bare
-/// leaves it out. With --raw the file holds the bytes of the layout alone, as the program writes them that the layout describes.
+/// along the first axis), or a member of `"" = {…}[NREC]`. The layout is at the end of the file, unless --bare
+/// leaves it out. With --raw the file contains only the bytes that the layout describes, as a program writes them.
 #[derive(Debug, Args)]
 pub(super) struct Write {
     #[command(flatten)]
