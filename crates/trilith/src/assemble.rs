@@ -535,11 +535,10 @@ pub enum BlockOrder {
     Size,
 }
 
-/// Returns the blocks of the file in the requested order, a streamed one the last, and the tree with their new
-/// numbers.
+/// Returns the blocks of the file in the requested order, a streamed one last, and the tree with their new numbers.
 ///
-/// If there are blocks that no array names ([`walk::unreferenced_blocks`]), every block keeps its number, unless `drop_unnamed`
-/// is set. The same holds if there are arrays in chunks. Otherwise empty blocks without a name are left out.
+/// If no array names some block ([`walk::unreferenced_blocks`]), every block keeps its number, unless `drop_unnamed` is set.
+/// Blocks also keep their numbers if there are arrays in chunks. Otherwise empty blocks that no array names are left out.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::InvalidInput`] for another order if blocks

@@ -184,10 +184,11 @@ impl<'f> PixelCutout<'f> {
         made.with_mask(Mask::Array(Arc::new(mask)))
     }
 
-    /// Returns the file as a change: its arrays of the shape of the image cut out, and its coordinates moved. Larger arrays of
-    /// another shape are left out; the second value has their paths. Save it to another file.
+    /// Returns the cutout as a change of the file, and the paths of arrays that are left out. The arrays with the shape of the
+    /// image are cut, and the coordinates are moved. Larger arrays of another shape are left out. Save the change to another
+    /// file.
     ///
-    /// The tree is edited as text, so that all metadata, tags and comments stay.
+    /// The tree is edited as text, so all metadata, tags and comments stay.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the file is not one of the ASDF family, and as
@@ -249,10 +250,10 @@ impl<'f> PixelCutout<'f> {
         Ok((change, unlike))
     }
 
-    /// Writes the cutout as a file of a format: ASDF, FITS or NPY. Returns what a user should know, as arrays that are left out.
+    /// Writes the cutout as an ASDF, FITS or NPY file. Returns notes for the user, such as the names of arrays that are left out.
     ///
-    /// FITS has the images with their coordinates, and the whole tree as ASDF. NPY has the pixels of the image alone. The images of
-    /// a FITS file stay as they are stored, with BSCALE, BZERO and BLANK, but without compression.
+    /// A FITS file has the images with their coordinates, and the whole tree as ASDF. An NPY file has only the pixels of the
+    /// image. Images of a FITS file keep their stored elements with BSCALE, BZERO and BLANK, but are not compressed.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`PixelCutout::edit`] and

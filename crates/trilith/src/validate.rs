@@ -10,9 +10,9 @@ use crate::file::File;
 use crate::schema::{ValidationReport, Validator};
 
 impl File {
-    /// Validates what the file says. Of the ASDF family: its tree against the schemas of its tags, the tag of its
-    /// root and its units. Of a Dudley stream: that its layout has no error and all addresses can be found. With
-    /// `strict` warnings count as errors.
+    /// Validates the file. For the ASDF family it checks the tree against the schemas of its tags, the tag of the root and the
+    /// units. For a Dudley file it checks that the layout has no error and that all byte offsets can be found. With `strict`,
+    /// warnings count as errors.
     ///
     /// ```
     /// use trilith::check::{SchemaSet, Validator};

@@ -189,11 +189,10 @@ fn verify_items(file: &File, depth: VerifyDepth, progress: Progress<'_>) -> Resu
     Ok(report)
 }
 
-/// Checks a file; [`VerifyDepth::Decoded`] decodes every block as well, also if its checksum is right.
+/// Checks a file. [`VerifyDepth::Decoded`] also decodes every block, even if its checksum is right.
 ///
-/// Blocks are hashed side by side on all cores, and on each core in the lanes of its SIMD registers; one
-/// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it
-/// is read once. `progress` receives the number of bytes read.
+/// Several blocks are hashed at once, on all cores and in the lanes of SIMD registers. MD5 is serial, so one large block uses one
+/// core. A block that is decoded is hashed at the same time, so it is read once. `progress` receives the number of bytes read.
 ///
 /// ```
 /// use trilith::check::{VerifyDepth, verify};

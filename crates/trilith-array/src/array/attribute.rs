@@ -233,8 +233,8 @@ impl NumberValue {
 }
 
 impl AttributeValue {
-    /// Returns a number as a value with the datatype that its file states, and the names of an enumeration. If that datatype does not
-    /// hold the number, the number stays exact, and its datatype is `int64`, `uint64`, `float64` or `complex128`.
+    /// Returns a number as a value with the datatype in the file, and the names of an enumeration. If that datatype cannot
+    /// represent the number, the number stays exact, and its datatype is `int64`, `uint64`, `float64` or `complex128`.
     ///
     /// ```
     /// use trilith_array::array::{Datatype, attribute::{AttributeValue, NumberValue}};

@@ -174,8 +174,8 @@ impl Datatype {
         }
     }
 
-    /// Refuses elements that are wider than the `len` bytes of the file that declares them. Elements of which none was written may
-    /// have a mebibyte in a smaller file.
+    /// Checks that elements are not wider than the `len` bytes of the file that declares them. In a smaller file, elements that
+    /// were never written may have up to a mebibyte.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for wider elements.

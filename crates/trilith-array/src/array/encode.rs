@@ -10,10 +10,10 @@ use super::shape::element_count;
 use crate::error::{Error, Result};
 
 impl ElementValue {
-    /// Appends the element as packed bytes of `datatype`, in `order`: what inline data become.
+    /// Appends the element as packed bytes of `datatype`, in `order`. Elements of inline arrays are encoded in this way.
     ///
-    /// Whole numbers must fit, floats are rounded to the nearest, text must not be longer than the
-    /// datatype and is padded with NUL. A struct takes a list of as many values as it has fields.
+    /// Whole numbers must fit, and floats are rounded to the nearest. A string must not be longer than the datatype, and is
+    /// padded with NUL. A struct takes a list with one value for each field.
     ///
     /// ```
     /// use trilith_array::array::{Byteorder, Datatype, ElementValue};

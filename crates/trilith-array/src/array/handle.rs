@@ -127,8 +127,8 @@ impl Array {
         Ok(Self { is_void: true, ..self.with_mask(mask)? })
     }
 
-    /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no
-    /// values.
+    /// Returns `true` if the file declares the masked elements missing. The stored numbers of these elements then have no
+    /// meaning.
     #[doc(hidden)]
     pub fn mask_means_missing(&self) -> bool {
         self.is_void

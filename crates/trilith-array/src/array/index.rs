@@ -301,10 +301,10 @@ impl Array {
         }
     }
 
-    /// Returns one field of a structured array. A path `outer.inner` leads to a field of a struct in it.
+    /// Returns one field of a structured array. A path `outer.inner` selects a field of a struct in it.
     ///
-    /// The axes of a field that is an array itself come last. Fields without a name are `f0`, `f1`, …
-    /// by their place. A mask by value does not go along: it is about whole elements.
+    /// If a field is an array, its axes come last. Fields without a name are `f0`, `f1`, … by their position. The result has no
+    /// mask by value, because such a mask is about whole elements.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such field, and

@@ -106,7 +106,8 @@ impl Array {
         Ok(count)
     }
 
-    /// Refuses an array of which something is masked if there is no place for a mask: it would be taken for data.
+    /// Checks that no element is masked, for a `place` that cannot store a mask. Masked elements would otherwise be taken for
+    /// data.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if elements are masked, and the errors of

@@ -236,10 +236,10 @@ struct DtypeReader<'k> {
     unsupported: Vec<UnsupportedDtype>,
 }
 
-/// An array, the columns of it that cannot be read with the reasons, and what there is no datatype for here.
+/// An array, its unreadable columns with the reasons, and the numpy datatypes without an equivalent here.
 pub type PartialArray = (Array, Vec<(String, Error)>, Vec<UnsupportedDtype>);
 
-/// The elements of an array, or of a column, that are not what their datatype says.
+/// A numpy datatype without an equivalent here, and the array or column that has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnsupportedDtype {
     /// The datatype in the words of numpy.
@@ -254,7 +254,7 @@ pub struct UnsupportedDtype {
     pub kind: UnsupportedKind,
 }
 
-/// The kind of such elements.
+/// Kind of a numpy datatype without an equivalent here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnsupportedKind {
     /// Nothing but a title of the column, which is in place of the name.
@@ -270,7 +270,7 @@ pub enum UnsupportedKind {
 }
 
 impl UnsupportedDtype {
-    /// The elements that numpy calls `<M8[25s]`, `<m8[D]`, `<f16` or `<c32`, and the datatype of what is stored.
+    /// Returns the kind of a dtype such as `<M8[25s]`, `<m8[D]`, `<f16` or `<c32`, and the datatype of the stored elements.
     pub fn from_dtype(name: &str) -> Option<(Self, Datatype)> {
         let (order, rest) = name.split_at_checked(1)?;
         let order = match order {

@@ -76,10 +76,10 @@ pub(super) fn from_extended(bits: u128) -> f64 {
 }
 
 impl Array {
-    /// A copy of all elements in C order.
+    /// Returns a copy of all elements in C order.
     ///
-    /// The datatype must be the one that `T` holds; [`Array::load_as`] converts. Masked elements are
-    /// loaded with the value that is under the mask.
+    /// The datatype must be that of `T`. [`Array::load_as`] converts. A masked element has the value that is stored under the
+    /// mask.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another datatype,
@@ -116,8 +116,8 @@ impl Array {
         T::read(self, into)
     }
 
-    /// The elements where they are, without a copy: in C order, aligned, in the byte order of this
-    /// machine, of the datatype that `T` holds, in a source that has its bytes in memory.
+    /// Returns the elements without a copy, or None. This is possible if they are in memory, in C order, aligned, in the byte
+    /// order of this machine, and of the datatype of `T`.
     ///
     /// `bool` has no view, because other bytes than 0 and 1 may be stored.
     pub fn view<T: ArrayElement>(&self) -> Option<&[T]> {
@@ -135,9 +135,9 @@ impl Array {
 
     /// Copies all elements as another number type.
     ///
-    /// Whole numbers and booleans must keep their values. A float becomes a whole number only if it is one. Values
-    /// that become floats and complex numbers are rounded to the nearest (beyond their range: infinity). `float128`
-    /// and `complex256` lose the digits that a double cannot hold.
+    /// Whole numbers and booleans must keep their values. A float becomes a whole number only if it is one. Floats and complex
+    /// numbers are rounded to the nearest value, and become infinite beyond the range. `float128` and `complex256` lose the
+    /// digits that a double cannot represent.
     ///
     /// ```
     /// use trilith_array::array::Array;

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 /// Number of bytes that are made at once, unless the chunks of the array are larger.
 const BLOCK_SIZE: u64 = 4 << 20;
 
-/// The elements of an array in C order, without gaps, in one byte order. The last block that was made is kept, so that reading from
-/// front to back makes each once.
+/// The elements of an array in C order, without gaps, in one byte order. The source keeps the last block, so reading from front
+/// to back computes each block once.
 pub struct PackedSource {
     array: Array,
     order: Byteorder,

@@ -22,8 +22,8 @@ const BUFFER_SIZE: u64 = 256 << 10;
 /// Bytes of stored elements that are read at once from a source that decodes several pieces at the same time.
 const READ_AHEAD: u64 = 16 << 20;
 
-/// The array that is meant: `meanings` is one for the whole array, or one for each field of its structures. The array itself
-/// if they declare nothing.
+/// Returns the physical values of an array. `meanings` has one entry for the whole array, or one for each field of its
+/// structures. If they declare nothing, this is the array itself.
 ///
 /// # Errors
 /// Returns `Malformed` if the result has more than 2^63 bytes.

@@ -32,8 +32,8 @@ const TRANSPOSED_BUFFER: u64 = 64 << 20;
 /// Largest number of ranges; if there are more, wider gaps are merged too.
 const MAX_RANGES: u64 = 1 << 16;
 
-/// Reads several arrays, each as [`Array::read_bytes_into`] does: what they need of one source is asked for at once, and
-/// they are read side by side.
+/// Reads several arrays, each as [`Array::read_bytes_into`] does. The ranges of one source are requested together, and the arrays
+/// are read in parallel.
 ///
 /// ```
 /// use trilith_array::array::{Array, Byteorder, Index, read_all};
@@ -250,8 +250,8 @@ impl Array {
         RowBlocks { total: outer.saturating_mul(self.shape[axis].div_ceil(step)), array: self.clone(), axis, step, next: 0 }
     }
 
-    /// Returns how many bytes of its file reading the array costs. If the bytes are in many files, it is the number of bytes
-    /// that are wanted of these.
+    /// Returns the number of bytes of the file that reading the array costs. If the bytes are in several files, it is the number
+    /// of needed bytes.
     ///
     /// # Errors
     /// Returns what [`PieceDecoding::stored_ranges`](crate::bytes::PieceDecoding::stored_ranges) returns, but for `Unsupported`.

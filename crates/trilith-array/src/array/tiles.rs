@@ -170,9 +170,9 @@ impl Array {
         Ok(Some(chunk))
     }
 
-    /// The lengths of parts of whole rows of about this number of bytes, whose borders are those of what is decoded together as far
-    /// as these are rows: chunks of a grid, or the first row that begins in another piece of a compressed block, so that two
-    /// parts share no more than one piece. None if rows are not together.
+    /// Returns the lengths of parts of whole rows, each of about this number of bytes. If possible, a part ends at the end of a
+    /// chunk, or with the last row of a sub-block of a compressed block, so that two parts share at most one sub-block. Returns
+    /// None if the bytes of a row are not contiguous.
     ///
     /// # Errors
     /// Returns the errors of [`Array::decode_unit`].

@@ -22,15 +22,14 @@ use super::write_path::WritePath;
 use super::{journal, ownership};
 use crate::error::{Error, Result};
 
-/// A new file that takes the place of `target` when it is [committed](AtomicFile::commit), or vanishes.
+/// A new file that replaces `target` when it is [committed](AtomicFile::commit), and is removed otherwise.
 ///
-/// While it is being written it is locked, and so is the file that it will replace: a second writer is
-/// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
-/// it until it is in place. [`remove_stale_temporaries`](super::remove_stale_temporaries) removes what a killed process left.
+/// The new file and the file that it replaces are locked until then, so a second writer gets an error. The new file keeps mode,
+/// owner, group and extended attributes of the old file, and only its owner may read it until it is in place.
+/// [`remove_stale_temporaries`](super::remove_stale_temporaries) removes the files of a killed process.
 ///
 /// An object in a bucket is uploaded when it is committed. It must not exist, unless
-/// [`RemoteOptions::overwrite`](super::RemoteOptions) is set, and then it must still be the object that was there when the work
-/// began.
+/// [`RemoteOptions::overwrite`](super::RemoteOptions) is set. Then it must still be the object that existed when the work began.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: Option<FsFile>,

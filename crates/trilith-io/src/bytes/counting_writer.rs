@@ -4,9 +4,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::limits::Limits;
 
-/// Counts what is written towards [`Limits::output`], and refuses what is more.
+/// Counts the written bytes towards [`Limits::output`], and returns an error beyond the limit.
 ///
-/// The error comes out of the writer inside an [`io::Error`]; [`Error::io`](crate::Error::io) takes it out again.
+/// The error comes out of the writer inside an [`io::Error`]. [`Error::io`](crate::Error::io) takes it out again.
 ///
 /// ```
 /// use std::io::Write;

@@ -78,7 +78,7 @@ impl NewFile {
         Ok(Self { kind: NewFileKind::Path(Box::new(out)), unpacked })
     }
 
-    /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.
+    /// Starts a file that is copied into `out` when it is committed. Messages call it `name`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no place for a temporary file.

@@ -66,7 +66,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The draft of `target`, whether it is there or not.
+    /// Returns the draft of `target`. It need not exist.
     pub fn for_target(target: impl AsRef<Path>) -> Self {
         let target = target.as_ref();
         Self { target: target.to_path_buf(), path: draft_path(target) }
@@ -113,7 +113,7 @@ impl Draft {
         format!("{device}-{inode}-{part}-{}-{}", found.len(), since.as_nanos())
     }
 
-    /// The draft as it will be when it is finished, whatever is being written into it.
+    /// Returns the content that the draft has when it is finished. Other processes may still write into it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if there is no draft.

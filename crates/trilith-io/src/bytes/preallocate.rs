@@ -8,8 +8,8 @@ use crate::error::Result;
 #[cfg(target_os = "linux")]
 const MIN_PREALLOCATE: u64 = 16 << 20;
 
-/// Requests space for N bytes of a file, if the system can give it before they are written (Linux): they then are
-/// together, and a disk that is too small is noticed at once. Neither the length of the file nor what it holds changes.
+/// Requests space for `bytes` bytes of a file before they are written, if the system supports it (Linux). The bytes are then
+/// contiguous on the disk, and a lack of space is an error at once. The length and the content of the file do not change.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;

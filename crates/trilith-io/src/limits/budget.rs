@@ -24,7 +24,7 @@ pub(crate) struct BudgetUse {
     budgets: AtomicU64,
 }
 
-/// A call that is going on: what is done before it is dropped counts as one sum.
+/// A call in progress. All work until it is dropped counts as one sum.
 #[derive(Debug)]
 #[must_use]
 pub struct CallGuard(Option<Arc<BudgetUse>>);
@@ -76,8 +76,8 @@ impl Limits {
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
-    /// Begins a call that goes through many arrays: until it is dropped, the work counts as one sum. Outside
-    /// of such calls, each read is one by itself.
+    /// Begins a call that reads many arrays. All work until the guard is dropped counts as one sum. Without such a guard, each
+    /// read counts separately.
     pub fn call(&self) -> CallGuard {
         let spent = self.spent.as_ref().filter(|spent| spent.active_calls.is_some());
         if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.active_calls.as_ref()?))) {

@@ -302,10 +302,10 @@ impl<'f> Change<'f> {
         Ok(false)
     }
 
-    /// Puts a value at a path, in place of what is there; a missing key is added.
+    /// Sets the value at a path. A missing key is added.
     ///
-    /// The change checks a path at once, and the new text of the tree when it is saved: a thousand values cost little more than
-    /// one.
+    /// The path is checked at once, and the new text of the tree when the change is saved. So a thousand values cost little more
+    /// than one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere,
@@ -324,8 +324,8 @@ impl<'f> Change<'f> {
         self.stage_step(PendingEdit::Insert(path.try_into().map_err(Into::into)?, value.into()))
     }
 
-    /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
-    /// compressed as the array was whose place it takes.
+    /// Stores an array at a path. A missing key is added. Unless `options` name a codec, the array gets the codec of the array
+    /// that it replaces.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
@@ -574,13 +574,12 @@ impl<'f> Change<'f> {
         (0..self.count).map(|number| (number as i64, number)).collect()
     }
 
-    /// Writes the changed file into `out`, which is at its start. Blocks that are given up are left out, and
-    /// so are empty ones; if the file has blocks that no array refers to, or whose numbers are in
-    /// another block, all keep their numbers.
+    /// Writes the changed file into `out`, from the start of `out`. Blocks that are no longer used and empty blocks are left out.
+    /// But if the file has blocks that no array names, or whose numbers are in another block, all blocks keep their numbers.
     ///
-    /// Returns what is damaged: blocks that differ from the checksums which they state, and keep.
+    /// Returns a diagnostic for each damaged block. Such a block keeps its wrong checksum.
     ///
-    /// New files of the exploded form are not written: that is done by [`Change::save`].
+    /// New files of the exploded form are not written: [`Change::save`] writes them.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block cannot be read.

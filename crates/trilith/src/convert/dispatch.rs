@@ -152,9 +152,8 @@ impl File {
         Ok(account.into_report(done))
     }
 
-    /// Converts the file like [`File::convert_into`], into a new file at `path`, which is complete or not there at
-    /// all. It may be the path that was read. References in the text are rewritten so that they lead to the same
-    /// targets.
+    /// Converts the file like [`File::convert_into`], into a new file at `path`. The new file is complete, or it does not exist.
+    /// `path` may be the path of the input. References in the text are rewritten, so that they keep their targets.
     ///
     /// ```
     /// # let folder = std::env::temp_dir().join(format!("trilith-doc-convert-{}", std::process::id()));

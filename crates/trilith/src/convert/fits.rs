@@ -237,8 +237,8 @@ impl FitsImport<'_> {
     }
 }
 
-/// Writes a file of the ASDF family as FITS, and says what of it there is no place for: if the tree is
-/// that of a FITS file, even if the tree has other keys.
+/// Writes a file of the ASDF family as FITS, if its tree is that of a FITS file. Keys that FITS cannot store are allowed. Returns
+/// a diagnostic for each of them.
 ///
 /// # Errors
 /// Returns the errors of [`extract_from_fits`].
@@ -329,10 +329,11 @@ fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
     Ok((count > 0).then(|| Diagnostic::loss_without_path(format!("{} that no array names", count_noun(count, "block")))))
 }
 
-/// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
-/// ASDF file that it held is left out, and the new one comes last. Arrays that equal the image or table of
-/// an HDU, as it is meant, are stored there only: their source becomes `fits:NAME,VERSION`. Returns what is damaged: blocks,
-/// and HDUs that differ from their sums.
+/// Writes a FITS file with `file` as the ASDF file in it. Every HDU of `fits` is copied byte for byte, except an HDU with an ASDF
+/// file, and the new ASDF file comes last. If an array is equal to the physical values of an HDU, only the HDU stores it: the
+/// source of the array becomes `fits:NAME,VERSION`.
+///
+/// Returns a diagnostic for each damaged block, and for each HDU that differs from its checksums.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another FITS file that no HDU holds, and
@@ -447,8 +448,9 @@ fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>, acco
     Ok(Arc::new(MemorySource::new(out.into_inner(), "the embedded ASDF file")))
 }
 
-/// Returns what a FITS file holds as a file of the ASDF family whose bytes are made when they are read: the ASDF file in it, or else its
-/// headers and data. Returns the losses, too. Returns None for a file that is in no FITS file.
+/// Returns the content of a FITS file as a file of the ASDF family, with the losses: the ASDF file in it, or otherwise its
+/// headers and data. The bytes of the new file are computed when they are read. Returns None for a file that is not in a FITS
+/// file.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU that differs from its CHECKSUM or DATASUM,

@@ -141,9 +141,9 @@ pub struct ListedArray {
 
 /// An open file of one format family: a tree of named items whose leaves are arrays.
 ///
-/// [`File`](super::File) and [`Item`](super::Item) are for users, and a backend is below them. It holds what was
-/// parsed and answers questions about it, so there is no second tree. To add a family, implement the methods that
-/// have no default. Every command and method that works on any file then works on the new family.
+/// [`File`](super::File) and [`Item`](super::Item) are for users, and call a backend. A backend contains the parsed file and
+/// answers queries about it, so the tree exists only once. To add a family, implement the methods that have no default. Every
+/// command and method that works on any file then works on the new family.
 pub trait Backend: Any + Debug + Send + Sync {
     /// The name of the family: `asdf`, `finf`, `fits`, `dudley`.
     fn family(&self) -> &str;

@@ -159,7 +159,8 @@ fn extension(path: &str) -> Option<String> {
 const WRITTEN_FORMATS: &str = "convert writes ASDF (.asdf), FINF (.finf), Dudley (.bd) and FITS (.fits); \
                                get -o writes .npy, .csv, .json, .yaml, .txt and raw bytes of one item";
 
-/// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
+/// Checks that the extension of a name means the format that is written. `hint` tells the user how to write that format under
+/// this name.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name promises another format.

@@ -30,14 +30,14 @@ impl FileKind {
     }
 }
 
-/// Finds the files that names mean: a file, a folder with all below it, a pattern (`GlobPattern`), or a URL.
+/// Finds the files of names. A name is a file, a folder with everything below it, a pattern (`GlobPattern`), or a URL.
 ///
-/// In a bucket of an object store `s3://bucket/night/*.asdf` is a pattern and `s3://bucket/night/` a folder, of which it takes the
-/// objects with a known extension.
+/// In a bucket of an object store, `s3://bucket/night/*.asdf` is a pattern and `s3://bucket/night/` a folder. Of a folder in a
+/// bucket, it takes the objects with a known extension.
 ///
-/// In a folder it takes the files with a known extension or known first bytes, and those with a layout of the same
-/// name next to them. It counts the others. It always takes a file that is named, by itself or by a pattern, so
-/// that opening the file reports any problem.
+/// In any other folder, it takes the files with a known extension or known first bytes, and those with a layout of the same name
+/// next to them. It counts the other files. It always takes a file that is named, directly or by a pattern, so that opening the
+/// file reports any problem.
 ///
 /// ```no_run
 /// let mut files = trilith::file::FileFinder::new().find("observations");
@@ -115,9 +115,8 @@ impl FileFinder {
         found
     }
 
-    /// Returns the files that all of these names mean, to be read for the file `output`, which a folder or a pattern may
-    /// contain: there it is left out. If `output` is extended rather than replaced (`adds`), its name is left out, too. The first
-    /// problem is an error.
+    /// Returns the files of all these names, to be read for the file `output`. If a folder or a pattern contains `output`, it is
+    /// left out. If `output` is extended and not replaced (`adds`), its own name is left out, too. The first problem is an error.
     ///
     /// # Errors
     /// Returns an error if a name cannot be used, a folder cannot be listed, or no file matches a pattern, and

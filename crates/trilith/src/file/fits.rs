@@ -189,10 +189,10 @@ pub(super) fn listed_hdus(file: &AsdfFile) -> Option<&HduArrays> {
     hdu_arrays(file).filter(|hdus| hdus.is_listing)
 }
 
-/// Returns the file that a path leads into, and the path in its tree. A path `/fits/…` leads to the headers and data of
-/// the FITS file, even if it holds an ASDF file, unless the tree of that has a key `fits`. Any other path leads into
-/// `file` itself. An HDU may have its name there (`/fits/SCI,2/header`), and a path that leads nowhere as it is written is
-/// percent-decoded.
+/// Returns the file that contains the item of a path, and the path in the tree of that file. A path `/fits/…` leads to the
+/// headers and data of the FITS file, even if it contains an ASDF file, unless the tree of that has a key `fits`. Any other path
+/// leads into `file` itself. An HDU may have its name there (`/fits/SCI,2/header`). If nothing is at the path as it is written,
+/// the path is percent-decoded.
 ///
 /// # Errors
 /// Returns the errors of [`open_fits`] and [`TreePath::parse`].
@@ -472,12 +472,12 @@ impl NumberDeclarations for HeaderDeclarations {
 /// Destination of the bytes of an embedded ASDF file before they get their HDU.
 pub type EmbeddedWriter = BufWriter<File>;
 
-/// Writes the FITS file around `file` again with another tree; None, and nothing written, if there is none. Returns the damaged
-/// HDUs that are copied with their sums.
+/// Writes the FITS file around `file` again with another tree. Returns the damaged HDUs, which keep their checksums. Returns
+/// None, and writes nothing, if `file` is not in a FITS file.
 ///
-/// In the tree of an ASDF file that is in it anything may be other: `make` writes that file. The tree that was made
-/// up from a plain FITS file may differ in the cards of its headers, and `has_blocks` says whether blocks would have
-/// to be stored, for which there is no place.
+/// If the FITS file contains an ASDF file, any part of its tree may differ: `make` writes that file. The tree that represents a
+/// FITS file without ASDF may differ only in the cards of its headers. `has_blocks` is `true` if blocks would have to be stored,
+/// which such a file cannot do.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for content that FITS has no place for,

@@ -83,8 +83,8 @@ impl File {
         self.backend.limits()
     }
 
-    /// Returns the reason for which the file as a whole is not what its metadata state, such as a FITS or HDF5 file whose end is
-    /// missing. It is one of the [warnings](File::warnings).
+    /// Returns the reason why the file as a whole differs from its metadata, such as a FITS or HDF5 file whose end is missing. It
+    /// is one of the [warnings](File::warnings).
     pub fn damage(&self) -> Option<Error> {
         match self.as_asdf() {
             Some(file) => super::fits::container_fits(file)?.truncation(),

@@ -79,8 +79,8 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether a local file may be mapped into memory, so that elements can be borrowed; otherwise it is read.
-    /// A mapped file that another process truncates ends this one.
+    /// Sets whether a local file may be mapped into memory, so that elements can be borrowed. Otherwise it is read. If another
+    /// process truncates a mapped file, the system ends this process.
     #[must_use]
     pub fn memory_map(mut self, map: bool) -> Self {
         self.no_mmap = !map;
@@ -110,17 +110,16 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether arrays have the elements that are stored if attributes next to them define their decoding, as those of
-    /// netCDF do. Others, such as those of FITS, have physical values. References for programs that apply such
-    /// attributes are made so.
+    /// Sets whether arrays have their stored elements if attributes next to them define the decoding, as in netCDF. Arrays of
+    /// other formats, such as FITS, have physical values. References for programs that apply such attributes need this.
     #[must_use]
     pub fn encoded(mut self, encoded: bool) -> Self {
         self.encoded = encoded;
         self
     }
 
-    /// Sets whether the tree of a FITS file has the cards as rows of its lists `header`, as it has by default. They are attributes of
-    /// their HDUs in any case, and a tree without the rows is made faster.
+    /// Sets whether the tree of a FITS file has the cards as rows of its lists `header`, as by default. The cards are attributes
+    /// of their HDUs in any case, and a tree without the rows is faster to build.
     #[must_use]
     pub fn card_rows(mut self, has_rows: bool) -> Self {
         self.omits_cards = !has_rows;
@@ -149,16 +148,16 @@ impl OpenOptions {
         self
     }
 
-    /// Requires that the file is a catalog, and sets the layout of the files that it lists, or None if the catalog holds
-    /// it. Each item is one array, whose first axis counts the files. A catalog that holds the layout needs no option.
+    /// Requires that the file is a catalog, and sets the layout of the files that it lists, or None if the catalog contains it.
+    /// Each item is one array, whose first axis counts the files. A catalog that contains the layout needs no option.
     #[must_use]
     pub fn file_set_layout(mut self, template: impl Into<Option<Layout>>) -> Self {
         (self.series.must_be_catalog, self.series.template) = (true, template.into());
         self
     }
 
-    /// Sets whether a catalog is opened as the file that it is, with its lists of names and parameters. Otherwise a
-    /// catalog that holds the layout of its files is opened as the set of these files.
+    /// Sets whether a catalog is opened as a file with lists of names and parameters. Otherwise, if a catalog contains the layout
+    /// of its files, it is opened as the set of these files.
     #[must_use]
     pub fn open_catalog_only(mut self, itself: bool) -> Self {
         self.series.catalog_only = itself;

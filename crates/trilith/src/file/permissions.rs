@@ -7,7 +7,7 @@ use crate::bytes::{self, DirectoryResolver, LocalFile, LocalOptions, Resolve};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Places besides its own folder that references out of a file may lead to: local folders, and URLs.
+/// Places that references of a file may lead to, in addition to the folder of the file: local folders, and URLs.
 ///
 /// ```
 /// use trilith::file::ReferencePermissions;
@@ -21,8 +21,8 @@ pub struct ReferencePermissions {
 }
 
 impl ReferencePermissions {
-    /// Reads what a person allows: `DIR/` (relative to the working directory), `file:///DIR/`, or the beginning of
-    /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
+    /// Reads a list of permissions: `DIR/` (relative to the working directory), `file:///DIR/`, or a prefix of URLs, such as
+    /// `https://host/folder/`, `s3://bucket/` or `https://`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is neither a folder that is there nor an

@@ -328,16 +328,17 @@ impl FitsFile {
         })
     }
 
-    /// The array of an HDU with the values that are meant, its physical values: BSCALE and BZERO, TSCAL and TZERO
-    /// are applied, logical and bit columns become `bool8`, the columns of a TABLE extension numbers, and strings end at
-    /// their first NUL. BLANK, TNULL and undefined logical values become the mask.
+    /// Returns the array of an HDU with its physical values. BSCALE, BZERO, TSCAL and TZERO are applied. Logical and bit columns
+    /// become `bool8`, the columns of a TABLE extension become numbers, and strings end at their first NUL. BLANK, TNULL and
+    /// undefined logical values become the mask.
     ///
     /// Unsigned integers (BZERO 32768 and the like) keep their 8 to 64 bits. Other images with BSCALE, BZERO or BLANK are
-    /// `float32` if stored in at most 16 bits or as such, else `float64`, and NaN if they are masked; 64-bit integers
-    /// with BLANK alone stay what they are. Scaled columns are `float64`. Without any of it the array is a view of the file.
+    /// `float32` if at most 16 bits are stored, or if `float32` is, and otherwise `float64`. Their masked elements are NaN.
+    /// 64-bit integers with only BLANK stay integers. Scaled columns are `float64`. Without any of these keywords the array is a
+    /// view of the file.
     ///
-    /// Random groups are an array of structures: a field for each parameter, and `DATA`. The columns of varying length are
-    /// left out: [`FitsFile::cell`] gives their values.
+    /// Random groups are an array of structures, with a field for each parameter and the field `DATA`. Columns of variable length
+    /// are left out: [`FitsFile::cell`] returns their values.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for an HDU without data or with broken
@@ -348,9 +349,9 @@ impl FitsFile {
         array.map_err(|e| e.at_byte(hdu.start)).with_context(|| hdu.display_name())
     }
 
-    /// The data unit as it can be written again: images and rows as they are stored, but unsigned
-    /// integers as such; bytes if the rows alone would lose something (a heap, gaps between rows,
-    /// other extensions). None if there are no data.
+    /// Returns the data unit in a form that can be written again: images and rows with their stored elements, but unsigned
+    /// integers as such. Returns bytes if the rows alone would lose something (a heap, gaps between rows, other extensions), and
+    /// None if the HDU has no data.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for broken keywords or bytes that are cut

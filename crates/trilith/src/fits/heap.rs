@@ -81,7 +81,8 @@ impl HeapTable {
 }
 
 impl FitsFile {
-    /// One column of a binary table as it is meant, or one of its cells in the heap: both count from 0.
+    /// Returns the physical values of one column of a binary table, or of one of its cells in the heap. `column` and `row` count
+    /// from 0.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a whole column of varying length, and
@@ -127,8 +128,8 @@ impl FitsFile {
         all.enumerate().find(is_it).map(|(_, (number, _))| number)
     }
 
-    /// The values of one cell of a column of varying length ([`Column::in_heap`]), as they are meant: TSCAL,
-    /// TZERO, TNULL and TDIM are applied, logical values and bits become `bool8`, text is one string.
+    /// Returns the physical values of one cell of a column of variable length ([`Column::in_heap`]). TSCAL, TZERO, TNULL and TDIM
+    /// are applied, logical values and bits become `bool8`, and text is one string.
     ///
     /// `column` and `row` count from 0.
     ///

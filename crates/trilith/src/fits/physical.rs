@@ -13,9 +13,9 @@ use crate::array::{DeclaredNumber, MissingRule, ValueDecoding};
 use crate::error::Result;
 use crate::tree::Node;
 
-/// The physical values of an array that is under `data` next to a `header` of a `fits` list: what the header declares is
-/// applied if the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any
-/// other array is what it is: who wrote physical values under such a header has applied it.
+/// Returns the physical values of an array that is under `data` next to a `header` of a `fits` list. The cards of the header are
+/// applied if the elements are the stored ones that BITPIX or TFORM name, or the bytes of the whole data unit. Any other array
+/// stays unchanged, because a program that writes physical values under such a header has applied the cards already.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that

@@ -122,14 +122,14 @@ pub fn hdu_list(fits: &FitsFile, has_cards: bool, data: &mut dyn FnMut(&Hdu) -> 
     Ok(Value::seq(hdus.collect::<Result<Vec<_>>>()?))
 }
 
-/// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens the arrays.
+/// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if it exists, and `array` opens the arrays.
 ///
 /// `data` may also be a table of columns (core/table or astropy's), which becomes rows.
 ///
-/// `taken` receives each node that the parts hold; other nodes are in none of them.
+/// `taken` receives each node that belongs to an HDU. Other nodes belong to none of them.
 ///
-/// A card of that second list counts as long as it has the content of a triple, so that changes of the `fits` list
-/// win. If rows or HDUs were added, removed or moved, the cards go with them.
+/// A card of `cards` counts as long as it has the content of its triple in the `fits` list, so that changes of that list have
+/// priority. If rows or HDUs were added, removed or moved, the cards move with them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an invalid list, and the

@@ -53,7 +53,7 @@ impl KerchunkReferences {
         self.chunks += other.chunks;
     }
 
-    /// Adds what a file holds under a group, which is the root if `under` is empty.
+    /// Adds the content of a file under a group, or at the root if `under` is empty.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] for a number of rows that does not divide those of an array, and an error if an

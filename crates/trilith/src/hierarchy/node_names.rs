@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// The name of a node for a key of a tree: the key itself if Zarr allows it. A `/` and a `%` are written as in addresses,
-/// and so is the first letter of what means something else there: `.`, `..`, `zarr.json` and what begins with `__`.
+/// Returns the Zarr name of a node for a key of a tree. It is the key itself if Zarr allows it. `/` and `%` are percent-encoded.
+/// So is the first letter of names with another meaning in Zarr: `.`, `..`, `zarr.json` and names that begin with `__`.
 ///
 /// ```
 /// use trilith::hierarchy::stored_name;

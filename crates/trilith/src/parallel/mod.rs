@@ -30,7 +30,7 @@ use crate::writer::AsdfWriter;
 /// Bytes that are converted and written at once.
 const BUFFER_SIZE: usize = 4 << 20;
 
-/// A file that many processes write at once. Readers refuse it until it is finished.
+/// A file that many processes write at once. Readers get an error until it is finished.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("trilith-parallel-{}", std::process::id()));
@@ -275,7 +275,7 @@ impl ParallelWriter {
         Ok(())
     }
 
-    /// Removes what was written; what was at the path stays.
+    /// Removes the unfinished file. A file at the target path stays.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

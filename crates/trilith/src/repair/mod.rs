@@ -88,7 +88,7 @@ pub struct SalvagedFile {
     fits_container: Option<FitsContainer>,
 }
 
-/// Looks what is left of a file, whatever state it is in.
+/// Finds the readable parts of a file in any state.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] if it is not a file of the family, and never was, [`ErrorKind::Io`],

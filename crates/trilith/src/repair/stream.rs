@@ -362,8 +362,7 @@ impl StreamSalvage {
         &self.report
     }
 
-    /// Writes what is left into a temporary file and verifies that; what is wrong goes into the report. The bytes that
-    /// were written are given back.
+    /// Writes the readable parts into a temporary file and verifies it. Problems go into the report. Returns the written bytes.
     ///
     /// # Errors
     /// Returns the errors of [`StreamSalvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.

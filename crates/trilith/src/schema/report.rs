@@ -36,12 +36,12 @@ impl ValidationReport {
         self.notes = self.notes.saturating_sub(before - self.problems.len());
     }
 
-    /// Returns `true` if it is certain that the tree is valid or that it is not.
+    /// Returns `true` if validation could decide whether the tree is valid.
     pub fn is_decided(&self) -> bool {
         self.errors > 0 || self.unchecked_rules == 0
     }
 
-    /// Adds what a strict reader of YAML would refuse, and validating has not told yet.
+    /// Adds the faults that a strict YAML reader would report, if validation has not reported them yet.
     pub fn add_warnings(&mut self, warnings: Vec<Diagnostic>) {
         let told: HashSet<Span> = self.problems.iter().map(|problem| problem.span).collect();
         for warning in warnings {

@@ -16,10 +16,10 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath};
 
-/// Validates trees against a set of schemas, each of which is compiled once, when a tag first needs it.
+/// Validates trees against a set of schemas. Each schema is compiled once, when a tag first needs it.
 ///
-/// The rules are those of Python asdf: each node with a tag must fit every schema of that tag; below a
-/// mapping with `$ref` nothing is looked at. A custom schema holds for the root, in addition.
+/// The rules are those of Python asdf. Each node with a tag must fit every schema of that tag. Nodes below a mapping with `$ref`
+/// are not checked. A custom schema applies to the root, in addition.
 ///
 /// ```
 /// use trilith::{Limits, check::{SchemaSet, Validator}, tree::Tree};

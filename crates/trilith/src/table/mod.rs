@@ -131,8 +131,8 @@ impl Query {
         Ok(self)
     }
 
-    /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, ICRS unless
-    /// [`Query::position_frame`] names another frame; or within a radius of it, in degrees.
+    /// Keeps only files with an image that has a pixel at a position, or within a radius of it. All three are in degrees. The
+    /// position is ICRS unless [`Query::position_frame`] names another frame.
     ///
     /// Trilith computes whether an image has the position. Header values such as `s_region` are ignored.
     #[must_use]

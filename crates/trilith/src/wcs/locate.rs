@@ -159,7 +159,8 @@ impl Item<'_> {
     }
 }
 
-/// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.
+/// Returns the coordinates of an item: those of the array, or those that the item is or contains. Returns `None` if there are
+/// none.
 ///
 /// # Errors
 /// Returns the errors of [`File::wcs`].

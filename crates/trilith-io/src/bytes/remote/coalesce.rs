@@ -94,9 +94,9 @@ pub(super) fn even_pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>>
     (0..len.div_ceil(size)).map(move |n| range.start + n * size..range.end.min(range.start + (n + 1) * size))
 }
 
-/// The requests, as lists of ranges, that a server which answers with several ranges at once gets for `ranges`.
+/// Returns the requests for `ranges`, as lists of ranges, if the server answers with several ranges at once.
 ///
-/// This is what `get --explain` shows; a server without such answers gets a request for each range.
+/// `get --explain` prints them. Any other server gets a request for each range.
 pub fn requests(ranges: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
     let list = |job| match job {
         RangeRequest::Single(range) => vec![range],

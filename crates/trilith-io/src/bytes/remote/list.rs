@@ -34,7 +34,8 @@ pub enum ListRequest {
     Folder,
 }
 
-/// Returns in what way the URL of a bucket means several objects; None if it means one, or if it is none of a bucket.
+/// Returns the kind of a bucket URL that selects several objects. Returns None if it selects one object, or if it is not the URL
+/// of a bucket.
 pub fn classify_bucket_url(url: &str) -> Option<ListRequest> {
     let (bucket, key) = parse_object_url(url)?.ok()?;
     if bucket.service == ObjectService::S3 && split_version(&key).1.is_some() {
@@ -48,9 +49,9 @@ pub fn classify_bucket_url(url: &str) -> Option<ListRequest> {
     (key.is_empty() || key.ends_with('/')).then_some(ListRequest::Folder)
 }
 
-/// Returns the URLs of all objects that a pattern or a folder in a bucket means, in the order of their keys. Keys with a part
-/// that begins with a point are left out, unless `hidden` or the pattern says so itself. In a folder only keys are taken that
-/// `is_known` takes.
+/// Returns the URLs of all objects that a pattern or a folder in a bucket selects, in the order of their keys. Keys with a part
+/// that begins with a point are left out, unless `hidden` is set or the pattern names the point. In a folder, only keys count for
+/// which `is_known` returns `true`.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the service does not list the bucket.

@@ -17,11 +17,10 @@ use crate::threads::lock;
 /// The result of a resolver.
 type Opened = (SourceRef, Arc<dyn Resolve>);
 
-/// Opens a file at an address that a person named, and gives what resolves the references in it:
-/// into the folder of the file and those below, `depth` times from file to file, and to what
-/// [`RemoteOptions::allow`] allows.
+/// Opens a file at a URL that the user gave, and returns the resolver of its references. It permits files in the folder of the
+/// URL and below, `depth` times from file to file, and URLs that [`RemoteOptions::allow`] permits.
 ///
-/// It costs one request, for the front of the file.
+/// This costs one request, for the first bytes of the file.
 ///
 /// ```no_run
 /// use trilith_io::bytes::{RemoteOptions, open_url, read_vec};
@@ -115,7 +114,7 @@ pub struct AllowListResolver {
 }
 
 impl AllowListResolver {
-    /// `depth` says how often one remote file may lead on to another.
+    /// Creates a resolver. `depth` is the length of a chain of remote files that refer to each other.
     pub fn new(inner: Arc<dyn Resolve>, options: RemoteOptions, depth: u64) -> Self {
         Self { inner, options, client: std::sync::Mutex::default(), remaining_depth: depth }
     }
