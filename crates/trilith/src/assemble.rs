@@ -279,7 +279,7 @@ fn generation_for(file: &AsdfFile, blocks: &[CopiedBlock<'_>], encodes: bool) ->
     found.or_else(|| rows.iter().rev().copied().find(holds_all)).or(own).or_else(|| sections.generation())
 }
 
-/// A file cut up: the tree with external sources, and which block goes into which file.
+/// An exploded file: the tree with external sources, and the file of each block.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ExplodedFile {
@@ -429,7 +429,7 @@ pub struct ResolvedTree {
     pub count: usize,
 }
 
-/// Plans to write the target of every `$ref` in its place; everything else of the text stays.
+/// Plans to replace every `$ref` by its target. The rest of the text stays unchanged.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle, and [`ErrorKind::Limit`]

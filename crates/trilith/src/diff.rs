@@ -25,8 +25,8 @@ pub struct DiffOptions {
     pub rtol: f64,
     /// Numbers that differ by at most this are the same.
     pub atol: f64,
-    /// Items that are left out with all below them, and attributes. After the comparison
-    /// [`AddressPattern::has_matched`] says whether a pattern fitted anything.
+    /// Patterns of items that are ignored with everything below them, and of attributes. After the comparison,
+    /// [`AddressPattern::has_matched`] returns whether a pattern matched something.
     pub ignore: Vec<AddressPattern>,
 }
 

@@ -135,9 +135,9 @@ impl SearchQuery {
         Ok(self)
     }
 
-    /// Hands over whatever meets the conditions: `start` and what is below it, each followed by its attributes, in the order of the
-    /// file. References are not entered. The cards of a FITS header are attributes of their HDU; those of a FITS file around an ASDF
-    /// file follow.
+    /// Passes every item and attribute that meets the conditions to `take`, from `start` down, in the order of the file. An item
+    /// precedes its attributes. References are not followed. The cards of a FITS header are attributes of their HDU. Those of a
+    /// FITS file around an ASDF file follow.
     ///
     /// # Errors
     /// Returns an error if the items cannot be found, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are

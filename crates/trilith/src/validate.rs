@@ -41,7 +41,7 @@ impl File {
         Ok(report)
     }
 
-    /// The text that problems of [`File::validate`] are about: the tree, or the layout.
+    /// Returns the text that problems of [`File::validate`] refer to: the tree, or the layout.
     pub fn validated_text(&self) -> &str {
         if let Some(file) = self.as_asdf() {
             return file.tree().text();

@@ -94,8 +94,8 @@ impl VerifyReport {
         self.verdict() == Some(true)
     }
 
-    /// Returns `true` if the file is right, or None if the only problems are features that this library does not
-    /// support or that the limits refuse: an unknown encoding makes no other part of a file invalid.
+    /// Returns `true` if no problem was found. Returns None if the only problems are unsupported features or limits: an unknown
+    /// encoding does not make other parts of a file invalid.
     pub fn verdict(&self) -> Option<bool> {
         let arrays = self.arrays.iter().map(|(_, error)| error);
         let (mut is_open, mut is_wrong) = (false, false);

@@ -150,8 +150,8 @@ impl<'a> AsdfWriter<'a> {
         self.insert(path, node)
     }
 
-    /// Adds an array whose elements other processes write, in regions: the file is then made by
-    /// [`ParallelWriter::create`](crate::parallel::ParallelWriter::create).
+    /// Reserves an array whose regions other processes write. [`ParallelWriter::create`](crate::parallel::ParallelWriter::create)
+    /// then creates the file.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfWriter::array`].

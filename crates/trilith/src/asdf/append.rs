@@ -11,8 +11,8 @@ use crate::array::{Array, Byteorder, Datatype, Mask, element_count};
 use crate::bytes::{FileUpdate, SourceRef, is_detached};
 use crate::error::{Error, Result};
 
-/// Adds rows to the streamed array at a tree path, in this file or in one that holds it; returns the name
-/// of the file that grew. `rows` has the datatype of the array and the shape of its rows.
+/// Adds rows to the streamed array at a tree path, in this file or in another file that stores it. Returns the name of the file
+/// that grew. `rows` must have the datatype of the array and the shape of its rows.
 ///
 /// # Errors
 /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
@@ -42,7 +42,7 @@ pub(crate) struct StreamEnd {
     pub array: Array,
     /// The byte order in which rows are stored.
     pub order: Byteorder,
-    /// The file that grows: this one, or one that holds the block.
+    /// The file that grows: this one, or the one that stores the block.
     pub source: SourceRef,
     /// Length of the file, which is the end of the last row.
     pub offset: u64,

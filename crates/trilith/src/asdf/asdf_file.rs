@@ -111,7 +111,7 @@ pub trait NumberDeclarations: Send + Sync {
 }
 
 impl AsdfFile {
-    /// Opens a file; references out of it are refused until [`AsdfFile::with_resolver`] allows them.
+    /// Opens a file. References to other files are errors until [`AsdfFile::with_resolver`] permits them.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the header or the tree is broken. Broken
@@ -183,7 +183,7 @@ impl AsdfFile {
         self.container
     }
 
-    /// The FITS file around this one, or the one that it is made up from.
+    /// Returns the FITS file around this one, or the one that it was derived from.
     pub fn fits_file(&self) -> Option<&dyn FitsArrays> {
         self.fits.as_deref()
     }
@@ -405,8 +405,8 @@ impl AsdfFile {
         found.file(self).array(node).map_err(|e| e.context(path.to_owned()))
     }
 
-    /// The array that an ndarray node of this file's tree describes, with its physical values: what a FITS header next to it
-    /// declares is applied.
+    /// Returns the array of an ndarray node of this file's tree, with its physical values: the cards of a FITS header next to it
+    /// are applied.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the node or its block is broken,

@@ -53,7 +53,7 @@ pub struct Block {
     pub extra_header: Vec<u8>,
 }
 
-/// The codec of a block as text: `lz4`, or `plain`.
+/// Returns the name of the codec of a block: `lz4`, or `plain` if it is uncompressed.
 pub fn codec_name(block: &Block) -> String {
     match block.compression {
         [0, 0, 0, 0] => "plain".to_owned(),
@@ -82,7 +82,7 @@ impl Block {
         !self.has_encoding_chain() && self.compression == [0; 4] && self.encoding_codes == [0; 16]
     }
 
-    /// Returns `true` if a block of another row can hold this one as it is stored.
+    /// Returns `true` if the header of another generation can describe the stored bytes of this block.
     pub fn is_within(&self, row: &Generation) -> bool {
         (self.compression == [0; 4] || row.fields.compression.is_some())
             && (self.encoding_codes == [0; 16] || row.fields.encoding.is_some())

@@ -336,9 +336,8 @@ impl<'a> AsdfBuilder<'a> {
         plain.filter_map(|(data, options)| data.block_options(options).encode.total_len).fold(0, u64::saturating_add)
     }
 
-    /// Returns the blocks alone, encoded for this row of the generation table, to be put into the file that
-    /// `target` is made of, or into separate files. Elements that another file stores in the same form are not
-    /// copied.
+    /// Returns only the blocks, encoded for this row of the generation table, for the file that `target` describes or for
+    /// separate files. If another file stores the elements in the same form, they are not copied.
     ///
     /// # Errors
     /// Returns an error if the arrays cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a

@@ -264,7 +264,7 @@ impl Target {
             .ok_or_else(|| Error::unknown("generation", name, TARGETS.iter().map(|target| target.name)))
     }
 
-    /// The newest: what is written if nothing else was asked for.
+    /// Returns the newest target, which is the default.
     pub fn latest() -> &'static Self {
         &TARGETS[TARGETS.len() - 1]
     }

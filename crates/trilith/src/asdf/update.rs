@@ -48,9 +48,8 @@ fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
     Ok(is_blank.then(|| size - tree.start))
 }
 
-/// Overwrites the tree in place if the new text fits, and returns whether it fit. A file that is
-/// inside another, or that was unpacked, is never changed in this way. The rest of the room is filled with zeros (spaces before
-/// ASDF 1.0).
+/// Overwrites the tree in place if the new text fits, and returns whether it fit. Files inside another file, and files that were
+/// unpacked, are never changed in place. The rest of the space is filled with zeros (spaces before ASDF 1.0).
 ///
 /// # Errors
 /// Returns the errors of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit). After an

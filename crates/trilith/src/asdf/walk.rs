@@ -117,7 +117,7 @@ impl Places for OpenTrees<'_> {
     }
 }
 
-/// Follows the `$ref` of a node, on and on to what is none.
+/// Follows the `$ref` of a node, and those of its targets, to a node without one.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and if a target does
@@ -330,10 +330,10 @@ pub(super) fn source_node(node: Node<'_>) -> Option<Node<'_>> {
     if ndarray::is_ndarray(node) { node.get("source") } else { None }
 }
 
-/// Returns the numbers of the blocks that hold something although no array of the file's tree names them.
+/// Returns the numbers of the blocks that are not empty, although no array of the tree names them.
 ///
-/// Something else may refer to them by number: the tree, the bytes of another block, or another file. A rewrite of
-/// the file therefore keeps them, and the numbers of all (`fixed_number_blocks`).
+/// Something else may refer to them by number: the tree, the bytes of another block, or another file. A rewrite of the file
+/// therefore keeps them, and the numbers of all blocks (`fixed_number_blocks`).
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.

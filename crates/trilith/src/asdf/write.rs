@@ -256,9 +256,8 @@ impl<W: Write + Seek> FileWriter<W> {
         block.finish()
     }
 
-    /// Copies a block as it is stored, without decoding it: `stored` are its used bytes. They are compared with the checksum
-    /// that the block states. If they differ it keeps that checksum, which goes on failing, and [`FileWriter::finish`]
-    /// reports the block.
+    /// Copies the stored bytes of a block (`stored`), without decoding them. They are compared with the checksum in the header of
+    /// the block. If they differ, the block keeps its wrong checksum, and [`FileWriter::finish`] reports the block.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
@@ -483,8 +482,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.overwrite_bytes(fields + u64::from(slot.offset), &md5[..len])
     }
 
-    /// Writes the block index and makes sure that everything is out; returns what is known to be damaged: copied blocks that
-    /// differ from the checksums which they state.
+    /// Writes the block index, and flushes the output. Returns a diagnostic for each copied block that differs from its checksum.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
@@ -577,7 +575,7 @@ fn write_error(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
-/// A block that is being written; nothing of it counts before [`BlockWriter::finish`].
+/// A block that is being written. It is part of the file only after [`BlockWriter::finish`].
 pub struct BlockWriter<'a, W: Write + Seek> {
     file: &'a mut FileWriter<W>,
     offset: u64,

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 
 impl Change<'_> {
-    /// Adds an entry to the history: what was done, now (or at `SOURCE_DATE_EPOCH`).
+    /// Adds an entry to the history: a description with the current time (or `SOURCE_DATE_EPOCH`).
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a history in another form than a list or a mapping with

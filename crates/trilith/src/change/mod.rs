@@ -200,7 +200,7 @@ impl<'f> Change<'f> {
         !self.external_parts.is_empty()
     }
 
-    /// Edits the tree as it is with the changes so far.
+    /// Edits the tree with the changes so far.
     ///
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish`].
@@ -266,8 +266,8 @@ impl<'f> Change<'f> {
         Ok(())
     }
 
-    /// Takes another tree that was made outside: it calls the blocks of the file by their numbers, and new ones by those
-    /// of [`Change::add_block`]. Blocks that only the old tree refers to are given up.
+    /// Replaces the tree by another one. It must refer to the blocks of the file by their numbers, and to new blocks by those of
+    /// [`Change::add_block`]. Blocks that only the old tree refers to are dropped.
     pub fn set_tree(&mut self, tree: Tree) {
         self.pending_edits = PendingEdits::default();
         self.tree = Some(tree);
@@ -342,7 +342,7 @@ impl<'f> Change<'f> {
         self.stage_step(PendingEdit::Set(path, node))
     }
 
-    /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and a mask goes.
+    /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and the mask is removed.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if there is no array, or if its datatype does not hold the
@@ -574,8 +574,9 @@ impl<'f> Change<'f> {
         (0..self.count).map(|number| (number as i64, number)).collect()
     }
 
-    /// Writes the changed file into `out`, from the start of `out`. Blocks that are no longer used and empty blocks are left out.
-    /// But if the file has blocks that no array names, or whose numbers are in another block, all blocks keep their numbers.
+    /// Writes the changed file into `out`, whose position must be its start. Blocks that are no longer used and empty blocks are
+    /// left out. But if the file has blocks that no array names, or whose numbers are in another block, all blocks keep their
+    /// numbers.
     ///
     /// Returns a diagnostic for each damaged block. Such a block keeps its wrong checksum.
     ///

@@ -24,7 +24,7 @@ pub enum ValueSyntax {
 }
 
 impl Change<'_> {
-    /// Returns the value that a typed text is, for a place in the tree.
+    /// Parses a value from the command line, for a place in the tree.
     ///
     /// ```
     /// use trilith::ValueSyntax;

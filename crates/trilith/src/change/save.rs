@@ -73,10 +73,10 @@ pub struct SaveReport {
 }
 
 impl Change<'_> {
-    /// Saves the change: in place, at the path that the file was read from, or somewhere else.
+    /// Saves the change in place, at the path of the file, or at another path.
     ///
-    /// The file is locked, and must still be what was read. A failure or a crash at any moment leaves the
-    /// old content or the new.
+    /// The file is locked, and must not have changed since it was read. If the save fails, or at a crash, the file has the old
+    /// content or the new one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it since

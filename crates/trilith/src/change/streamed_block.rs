@@ -71,9 +71,8 @@ fn text_with_absolute_numbers(file: &AsdfFile) -> Result<String> {
     with_sources(file, &sources)
 }
 
-/// Turns a streamed block into one with sizes and a checksum, compressed if `options` say so, and gives the file a
-/// block index: what readers need that know no streams. Returns how many rows the array at `item` has, and the size of
-/// the file.
+/// Turns a streamed block into one with sizes and a checksum, and adds a block index, for readers that do not support streamed
+/// blocks. `options` may set a codec. Returns the number of rows of the array at `item`, and the size of the file.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the array is not streamed,

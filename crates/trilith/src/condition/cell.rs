@@ -52,7 +52,7 @@ impl CellType {
         }
     }
 
-    /// The type that holds the values of both: integers with floats are floats, any other mixture is text.
+    /// Returns the common type of two columns: integers and floats are floats, and any other mixture is text.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
@@ -71,7 +71,7 @@ impl CellType {
 }
 
 impl TableCell {
-    /// A scalar of a file. An integer that has more digits than a number of 64 bits is text, so that none is lost.
+    /// Returns the cell of a scalar. An integer beyond 64 bits becomes text, so that no digit is lost.
     pub fn of_scalar(scalar: Scalar<'_>) -> Self {
         match scalar {
             Scalar::Null => Self::Null,
@@ -140,7 +140,7 @@ impl TableCell {
         }
     }
 
-    /// Converts the value to the type of a column that holds it ([`CellType::join`]).
+    /// Converts the value to the type of its column ([`CellType::join`]).
     #[must_use]
     pub fn into_type(self, kind: CellType) -> Self {
         match (self, kind) {

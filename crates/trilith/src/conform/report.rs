@@ -110,7 +110,7 @@ pub struct ConformityReport {
 }
 
 impl ConformityReport {
-    /// Returns `true` if the file conforms, or None if that cannot be told.
+    /// Returns `true` if the file conforms, or None if this cannot be decided.
     pub fn conforms(&self) -> Option<bool> {
         match (self.deviations.is_empty(), self.undecided.is_empty()) {
             (false, _) => Some(false),

@@ -282,8 +282,7 @@ pub fn convert<W: Write + Seek>(
     write_converted_file(file, tree, out, options, progress)
 }
 
-/// Does the same as [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of
-/// an edit.
+/// Converts like [`convert`], with another text of the tree. Its ndarrays must name the same blocks, as after an edit.
 ///
 /// # Errors
 /// Returns the errors of [`convert`].

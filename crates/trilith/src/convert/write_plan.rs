@@ -23,9 +23,9 @@ impl ConversionPlan<'_> {
         })
     }
 
-    /// Writes the file into `out`, which is at its start; `progress` receives the number of decoded bytes.
+    /// Writes the file into `out`, whose position must be its start. `progress` receives the number of decoded bytes.
     ///
-    /// Losses were for the caller to look at: they are not refused here.
+    /// Check the losses first: this method writes the file in spite of them.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.

@@ -18,8 +18,8 @@ pub enum AddressTarget<'f> {
 }
 
 impl File {
-    /// Returns the target of an address: the item that has the whole text as its path, else what the parts of the text say. `@NAME`
-    /// without a path is that of the first image, else of the root.
+    /// Returns the target of an address. If an item has the whole text as its path, it is that item. `@NAME` without a path is an
+    /// attribute of the first image, or of the root.
     ///
     /// ```
     /// use trilith::file::AddressTarget;

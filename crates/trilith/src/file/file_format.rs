@@ -69,7 +69,7 @@ impl FileFormat {
         if file.container().is_some() { Self::Fits } else { Self::Asdf }
     }
 
-    /// The format that a name promises, if its ending names one that we write.
+    /// Returns the format that the extension of a name means, if Trilith writes it.
     pub fn from_extension(path: &str) -> Option<Self> {
         Some(match extension(path)?.as_str() {
             "asdf" | "finf" => Self::Asdf,

@@ -23,8 +23,8 @@ use crate::threads::lock;
 use crate::tree::index_of;
 use crate::yaml::Scalar;
 
-/// The files that a catalog lists, under the layout that they share. Each item is one array, whose first axis counts
-/// the files; a slice opens only the files that hold it.
+/// The files that a catalog lists, under their common layout. Each item is one array, whose first axis counts the files. A slice
+/// opens only the files that contain it.
 pub struct FileSet {
     catalog: Catalog,
     template: Layout,
@@ -292,7 +292,7 @@ impl FileSet {
         split
     }
 
-    /// Returns the error for a path that leads nowhere in the files, with the item that may have been meant.
+    /// Returns the error for a path without an item in the files, with the nearest name.
     pub fn no_item(&self, path: &str) -> Error {
         let error = match self.template.find_missing_name(path) {
             Some(missing) => Error::missing_key(&missing.name, &missing.names, 0),

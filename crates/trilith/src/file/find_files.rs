@@ -99,7 +99,7 @@ impl FileFinder {
         }
     }
 
-    /// The files that a name means. A file of this name goes before a pattern.
+    /// Returns the files of a name. If a file has the text of a pattern as its name, the file has priority.
     pub fn find(self, name: &str) -> FileFinderIter {
         let name = &*hidden_name(name);
         let mut found = FileFinderIter::new(self);
@@ -171,7 +171,7 @@ impl FoundFile {
     }
 }
 
-/// The files that a name means, see [`FileFinder`]; they are looked for as they are asked for.
+/// The files of a name, see [`FileFinder`]. They are searched for during the iteration.
 #[derive(Debug)]
 pub struct FileFinderIter {
     finder: FileFinder,

@@ -112,9 +112,9 @@ impl File {
         Item { file: FileHandle::Shared(self.backend.clone()), place: self.backend.root() }
     }
 
-    /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
-    /// on the way are followed. The column `NAME` of the table at `PATH` is `PATH/NAME` in every format; a key of a
-    /// mapping goes before a column.
+    /// Returns the item at a path: `/roman/data`, `/list/3`, and in a Dudley file also `/list[3]` and `/records.time`. References
+    /// on the way are followed. The column `NAME` of the table at `PATH` is `PATH/NAME` in every format. A key of a mapping has
+    /// priority over a column.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
@@ -308,7 +308,7 @@ pub struct ItemMetadata<'f> {
     pub attributes: Vec<(Cow<'f, str>, String)>,
     /// Special role of the item in the file, if any, such as `parameter`.
     pub role: Option<&'static str>,
-    /// The target of a reference as it is written, or None for an alias.
+    /// Returns the target of a reference as the file spells it, or None for an alias.
     pub reference: Option<Cow<'f, str>>,
     /// Notes of the members of an array of structs, by their paths from the item on, for example `.a.b`. At the root
     /// those of the summary block of a layout, as `{}`.
@@ -549,7 +549,7 @@ impl<'f> Item<'f> {
         self.backend().path(&self.place)
     }
 
-    /// Returns the mapping or list of a tree that holds the item, and its key there.
+    /// Returns the mapping or list that contains the item, and its key there.
     pub fn parent(&self) -> Option<(Item<'f>, String)> {
         let (_, node) = self.as_asdf()?;
         let path = node.tree().path_of(node.id())?;
@@ -591,8 +591,7 @@ impl<'f> Item<'f> {
         Ok(self.backend().metadata(&self.place, MetadataParts::AXES)?.axes)
     }
 
-    /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an
-    /// attribute.
+    /// Returns the unit of an array as the file spells it: that of its quantity or column, or an attribute.
     pub fn unit(&self) -> Option<String> {
         self.backend().metadata(&self.place, MetadataParts::UNIT).ok()?.unit.map(Cow::into_owned)
     }
@@ -647,13 +646,13 @@ impl<'f> Item<'f> {
         self.backend().metadata(&self.place, parts).unwrap_or_default()
     }
 
-    /// Line and column of the text of the file where it is written, counted from 1; None if it has no text. The
-    /// lines are counted when this is asked.
+    /// Returns the line and column of the item in the text of the file, counted from 1, or None if it has no text. Each call
+    /// counts the lines.
     pub fn line_column(&self) -> Option<(u32, u32)> {
         self.backend().line_column(&self.place)
     }
 
-    /// Returns the attributes of the item together with those of the item that holds it.
+    /// Returns the attributes of the item together with those of its parent.
     pub fn header(&self) -> ItemHeader<'_, 'f> {
         ItemHeader::new(self)
     }

@@ -24,8 +24,8 @@ pub struct HeaderItem {
     pub attributes: Vec<ItemAttribute>,
 }
 
-/// The attributes of an item together with those of the item that holds it, from [`Item::header`]: the data of an HDU have the cards
-/// of its header.
+/// The attributes of an item together with those of its parent, from [`Item::header`]: the data of an HDU have the cards of its
+/// header.
 #[derive(Debug)]
 pub struct ItemHeader<'i, 'f> {
     item: &'i Item<'f>,
@@ -44,8 +44,7 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
         (hdu.id() != node.id()).then(|| self.item.with_location(ItemLocation::Node(hdu.id().index())))
     }
 
-    /// Returns the attributes of the item and those that it has from the item which holds it: the data of an HDU have the cards of
-    /// its header.
+    /// Returns the attributes of the item and those that it has from its parent: the data of an HDU have the cards of its header.
     ///
     /// # Errors
     /// Returns the errors of [`Item::attributes`].
@@ -62,7 +61,7 @@ impl<'i, 'f> ItemHeader<'i, 'f> {
         })
     }
 
-    /// Returns an attribute of the item, or else of the item that holds it. Keywords of FITS are found without their case.
+    /// Returns an attribute of the item, or else of its parent. FITS keywords are case-insensitive.
     ///
     /// # Errors
     /// Returns the errors of [`Item::attributes`].

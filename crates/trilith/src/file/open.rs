@@ -250,7 +250,7 @@ impl OpenOptions {
         folder
     }
 
-    /// Opens a file from its bytes in memory; its references lead nowhere.
+    /// Opens a file from its bytes in memory. Relative references have no target.
     ///
     /// # Errors
     /// Returns the errors of [`open`].

@@ -45,7 +45,7 @@ impl ReferencePermissions {
         &self.folders
     }
 
-    /// The beginnings of addresses.
+    /// Prefixes of URLs.
     pub fn addresses(&self) -> &[String] {
         &self.addresses
     }

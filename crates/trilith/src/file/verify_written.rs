@@ -8,7 +8,7 @@ use crate::bytes::{NoReferences, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Opens what was written, and finds the elements of its arrays; `from` is the file that it was made of.
+/// Opens a written file and checks that the elements of its arrays can be found. `from` is the file that it was made from.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be read, though `from` can.

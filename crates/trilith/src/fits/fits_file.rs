@@ -419,8 +419,8 @@ impl FitsFile {
         Ok((columns.collect(), hdu::require_unsigned(hdu.header(), "NAXIS2")?))
     }
 
-    /// The HDU that holds an ASDF file: the last one of EXTNAME ASDF, in any of the three forms that
-    /// were written (a BINTABLE of one cell, an IMAGE of bytes, an extension of type ASDF).
+    /// Returns the HDU that contains an ASDF file: the last one of EXTNAME ASDF, in any of the three forms in use (a BINTABLE of
+    /// one cell, an IMAGE of bytes, an extension of type ASDF).
     pub fn asdf(&self) -> Option<&Hdu> {
         self.hdus.iter().rev().find(|hdu| hdu.is_asdf())
     }

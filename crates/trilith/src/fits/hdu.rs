@@ -100,7 +100,7 @@ impl Hdu {
         self.data.start.saturating_add(whole)
     }
 
-    /// Returns `true` if this holds an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
+    /// Returns `true` if this contains an ASDF file: EXTNAME (or, in the oldest files, XTENSION) is ASDF.
     pub fn is_asdf(&self) -> bool {
         self.number > 0
             && self.problem.is_none()

@@ -44,7 +44,7 @@ impl Header {
         Self { cards }
     }
 
-    /// Reads the header at byte `at`; gives back the byte after its last block too.
+    /// Reads the header at byte `at`. Also returns the byte after its last block.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes end or stop being cards before
@@ -91,7 +91,7 @@ impl Header {
         self.cards.iter().find(|card| card.has_keyword(keyword))
     }
 
-    /// The text of a keyword, if it has text.
+    /// Returns the string of a keyword, if its value is a string.
     pub fn text(&self, keyword: &str) -> Option<&str> {
         match self.card(keyword)?.value() {
             CardValue::Text(text) => Some(text),

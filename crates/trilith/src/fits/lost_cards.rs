@@ -65,7 +65,7 @@ fn is_significant(card: &Card, hdu: &Hdu) -> bool {
     !(is_blank || LAYOUT_KEYWORDS.contains(&keyword) || is_numbered || is_tiles)
 }
 
-/// Returns the bytes of the file that no HDU holds, and that are not filling: after END, after data units, after the last HDU.
+/// Returns the bytes of the file that belong to no HDU and are not filling: after END, after data units, after the last HDU.
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).

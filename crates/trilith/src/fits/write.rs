@@ -129,8 +129,8 @@ pub(crate) fn check_characters(part: &HduData) -> Result<()> {
     }
 }
 
-/// Writes a FITS file with another ASDF file in it (or none): every other HDU is copied byte for byte,
-/// and the new one comes last.
+/// Writes a FITS file with another ASDF file in it, or without one. Every other HDU is copied byte for byte, and the new one
+/// comes last.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if writing fails, and an error if the file cannot be read.

@@ -66,7 +66,7 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Returns `true` if everything is there, and what was written verifies ([`SalvagedFile::verified`]).
+    /// Returns `true` if nothing was lost, and the written file verifies ([`SalvagedFile::verified`]).
     pub fn is_whole(&self) -> bool {
         self.verify_problems.as_ref().is_some_and(Vec::is_empty)
             && self.arrays.is_empty()
@@ -323,7 +323,7 @@ impl SalvagedFile {
         Ok(written)
     }
 
-    /// Writes what is left, with a new index and new checksums; the other HDUs of a FITS file around it are copied.
+    /// Writes the readable parts, with a new index and new checksums. The other HDUs of a FITS file around it are copied.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if writing fails, and an error if a block cannot be read.

@@ -43,7 +43,7 @@ enum RecoveredContent {
     Parts(Box<Draft>),
 }
 
-/// Looks what is left of a native Dudley file. `layout` is its layout, if the caller has it; `resolve` may find the one
+/// Finds the readable parts of a native Dudley file. `layout` is its layout, if the caller has it. `resolve` may find the one
 /// next to it.
 ///
 /// ```
@@ -379,7 +379,7 @@ impl StreamSalvage {
         Ok(written)
     }
 
-    /// Writes what is left as a native file with its layout at the end.
+    /// Writes the readable parts as a native file with its layout at the end.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if writing fails, and an error if an item cannot be read.

@@ -64,7 +64,7 @@ impl ValidationReport {
         self.problems.push(problem);
     }
 
-    /// Takes the warnings that are told for errors.
+    /// Turns the warnings into errors.
     pub fn make_strict(&mut self) {
         for problem in self.problems.iter_mut().filter(|problem| problem.severity == Severity::Warning) {
             problem.severity = Severity::Error;

@@ -510,12 +510,14 @@ impl Table {
         }
     }
 
-    /// The type of each column: integers with floats are floats if these hold all of them, any other mixture is text.
+    /// Returns the type of each column. Integers and floats become floats if floats can represent all of them. Any other mixture
+    /// becomes text.
     pub fn types(&self) -> Vec<CellType> {
         self.column_types.iter().map(|seen| join_types(*seen)).collect()
     }
 
-    /// Lists the columns that became text because their types were mixed, and those that are empty in every file, in words.
+    /// Returns warnings about the columns that became text because their types were mixed, and about those that are empty in
+    /// every file.
     pub fn column_warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
             let kinds: Vec<_> = types_seen(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();

@@ -16,7 +16,8 @@ const HEADER_PATHS: [&str; 6] = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/
 const MAX_TRIED: usize = 1000;
 
 impl File {
-    /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
+    /// Returns the coordinates of the array at a path, or those that the item at the path is or contains. Returns `None` if there
+    /// are none.
     ///
     /// The empty path means the image of the file that has coordinates: an array `data`, or the largest.
     ///
@@ -62,8 +63,8 @@ impl File {
         }
     }
 
-    /// Returns all coordinates that the file describes for its arrays, each once; in place of those that cannot be built the reason,
-    /// as [`File::wcs`] gives it.
+    /// Returns all coordinates that the file describes for its arrays, each once. If coordinates cannot be built, it returns the
+    /// error of [`File::wcs`] in their place.
     ///
     /// # Errors
     /// Returns an error if the arrays cannot be listed.

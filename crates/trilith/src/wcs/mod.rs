@@ -130,7 +130,7 @@ pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
     }
 }
 
-/// Returns the cards of a FITS header for an image with these coordinates, as the file holds them.
+/// Returns the cards of a FITS header for an image with these coordinates, as the file contains them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] if the coordinates are not those of an image of the sky, or if no header is as exact as the

@@ -136,7 +136,7 @@ impl PointTable {
         Self { names, rows: PointRows::Cells(columns) }
     }
 
-    /// Names of the columns; none if the file gives none.
+    /// Names of the columns. Empty if the file does not name them.
     pub fn names(&self) -> &[String] {
         &self.names
     }

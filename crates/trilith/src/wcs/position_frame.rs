@@ -49,8 +49,8 @@ impl PositionFrame {
         })
     }
 
-    /// Returns a position in the frame of some coordinates: longitude and latitude in degrees. It stays as it is if these are in a
-    /// frame that cannot be converted.
+    /// Converts a position to the frame of some coordinates: longitude and latitude in degrees. If that frame cannot be
+    /// converted, the position stays unchanged.
     #[must_use]
     pub fn to_native(self, wcs: &Wcs, position: [f64; 2]) -> [f64; 2] {
         match (self.sky_frame(), wcs.sky_frame()) {
@@ -74,8 +74,8 @@ impl PositionFrame {
         }
     }
 
-    /// Says how positions in this frame are brought into that of some coordinates; `None` if they stay as they are, because both
-    /// are the same.
+    /// Returns a note about the conversion of positions in this frame to that of some coordinates, or `None` if both frames are
+    /// the same.
     pub fn conversion_note(self, wcs: &Wcs) -> Option<String> {
         let from = self.sky_frame()?;
         wcs.sky()?;
