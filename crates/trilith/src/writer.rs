@@ -215,7 +215,7 @@ impl<'a> AsdfWriter<'a> {
         self.builder.write(path, self.tree)
     }
 
-    /// Writes the file into `out`, which is at its start.
+    /// Writes the file into `out`, whose position must be its start.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfBuilder::write`].

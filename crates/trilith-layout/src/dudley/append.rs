@@ -17,8 +17,8 @@ use crate::layout::{Byteorder, EvaluateOptions, Layout, LayoutEntry};
 use crate::limits::Limits;
 use crate::span::Span;
 
-/// Appends items to the native file at `path`: `text` is what the layout gains at its end, from the root
-/// dict on; `params` are the values of stored parameters in it, `data` gives its arrays. Returns the new size.
+/// Appends items to the native file at `path`. `text` is added to the end of the layout, from the root dict on. `params` are the
+/// values of stored parameters in it, and `data` returns its arrays. Returns the new size.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the file has no layout or the text does not go with it,
@@ -221,9 +221,9 @@ pub(super) fn write_past(update: &mut FileUpdate, at: u64, bytes: &[u8], start: 
     update.write_piece(at, bytes)
 }
 
-/// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
-/// rows becomes one more of it; or `rows` goes on with an array that is last and whose first dimension
-/// is a stored parameter (`"" = {…}[NREC]`, the path `/""`). Returns the new size.
+/// Appends records to a list or to the last array. For a list, `rows` has one axis more than its last item (`/history/t`), and
+/// each row becomes one more item. An array must be the last item, and its first dimension a stored parameter (`"" = {…}[NREC]`,
+/// the path `/""`). Returns the new size.
 ///
 /// # Errors
 /// Returns the errors of [`append_variables`].
@@ -231,15 +231,14 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
     append_variables(path, &[(list.to_owned(), rows.clone())], &StreamOptions::default(), limits)
 }
 
-/// Appends records of several variables, all or none of them: to lists, to the items of a list whose
-/// elements are dicts (`/history/te`, `/history/time`), or to the members of an array of structs that is
-/// last and whose first dimension is a stored parameter (`/te`, `/time` of `"" = {…}[NREC]`). `how` may say
-/// under which layout the file is read. Returns the new size.
+/// Appends records of several variables, all or none of them. They go to lists, to the items of a list whose elements are dicts
+/// (`/history/te`, `/history/time`), or to the members of an array of structs that is the last item and whose first dimension is
+/// a stored parameter (`/te`, `/time` of `"" = {…}[NREC]`). `how` may set the layout of the file. Returns the new size.
 ///
-/// A list becomes longer by a count in the layout. A file whose layout is outside of it gets a layout at
-/// its end as soon as the layout has to change; that outside goes on describing what was there before.
+/// A list becomes longer by a count in the layout. If the layout is a separate file and has to change, the new layout goes to the
+/// end of the data file. The separate file still describes the old content.
 ///
-/// Several processes may append to one file: each waits for the others, and its records come after theirs.
+/// Several processes may append to one file. Each waits for the others, and adds its records after theirs.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a path leads to nothing that can grow, or if records

@@ -27,11 +27,11 @@ use crate::limits::Limits;
 use crate::span::Span;
 use crate::threads::lock;
 
-/// The files of a family and the stored parameters of each.
+/// The files of a file set and the stored parameters of each.
 ///
-/// Read from a stream with the items `files` (text, one name a file) and `records`: the summary struct of
-/// the template for each file, with its parameters as such or as data, or one vector of all stored
-/// parameters in the order of the text; if several streams share a file, `offset` says where each begins.
+/// It is a Dudley file with the items `files` (strings, a name for each file) and `records`. These are the summary struct of the
+/// template for each file, with its parameters as such or as data, or one vector of all stored parameters in the order of the
+/// text. If several Dudley files share one file, `offset` has the byte offset of each.
 #[derive(Debug)]
 pub struct Catalog {
     files: Arc<FileNames>,
@@ -200,8 +200,8 @@ impl Catalog {
         self.settings.stream_options(row, template, limits)
     }
 
-    /// Gives fixed parameters of the layout a value for each file: a number, or what follows from the length of the file. `open` opens
-    /// one of the files `rows`; the others keep the values that they have.
+    /// Sets the values of fixed parameters for each file: a number, or the number that follows from the length of the file.
+    /// `open` opens one of the files `rows`. The other files keep their values.
     ///
     /// # Errors
     /// Returns the errors of `open`, and [`ErrorKind::InvalidInput`] if the layout has no such fixed parameter.
@@ -274,8 +274,8 @@ impl Catalog {
         Ok(is_alike.then_some(array))
     }
 
-    /// A catalog to be written, in which `template` is named as the layout of the files (if it has a name), each file with
-    /// its name and the values of all stored parameters in the order of the text.
+    /// Creates the draft of a catalog. `template` is the name of the layout of the files, if it has one. Each row has the name of
+    /// a file and the values of all stored parameters in the order of the text.
     ///
     /// ```
     /// use trilith_layout::dudley::Catalog;
@@ -345,8 +345,8 @@ impl Catalog {
         self.files.names.is_empty()
     }
 
-    /// Returns the place of an item in each file, without opening the file; the layout is evaluated once for
-    /// each. `options` say whether the files are native and what their byte order is.
+    /// Returns the place of an item in each file, without opening the file. The layout is evaluated once for each file. `options`
+    /// state whether the files are native, and their byte order.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] if the layout is not a template (E408), the

@@ -35,10 +35,10 @@ pub struct CatalogListing {
 }
 
 impl CatalogListing {
-    /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will be: the files
-    /// are named from its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one.
-    /// `how` has the layout, the byte order and the values of fixed parameters. A byte order that neither it nor a file gives
-    /// is found by the size and the expected values of each file.
+    /// Reads the parameters of files under the layout of their set. `catalog` is the future path of the catalog: files are named
+    /// relative to its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one. `how`
+    /// has the layout, the byte order and the values of fixed parameters. If neither `how` nor a file states the byte order, it
+    /// follows from the size and the expected values of each file.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] for a file outside of that folder,
@@ -170,7 +170,7 @@ impl CatalogListing {
         Ok(keyed.into_iter().map(|(_, file)| file).collect())
     }
 
-    /// Returns the byte order of what the layout leaves open in the files: that in which the catalog has to be written.
+    /// Returns the byte order that the catalog must have: that of the items of the files for which the layout states none.
     pub fn native_byteorder(&self) -> Option<Byteorder> {
         self.record.order
     }

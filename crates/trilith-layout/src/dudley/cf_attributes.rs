@@ -22,8 +22,8 @@ use crate::layout::{
 };
 
 impl DudleyFile {
-    /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
-    /// another format that was opened for it, with its physical values.
+    /// Returns the array of an entry. If the array ends after the end of the file, it has the part before the end. In a file of
+    /// another format, it has the physical values.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_at`].

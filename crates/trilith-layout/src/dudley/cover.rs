@@ -18,11 +18,12 @@ fn count_dict_ends(text: &str) -> usize {
 }
 
 impl DudleyFile {
-    /// Returns what a complete file that Trilith wrote does not have: bytes that belong to no item, a layout that does not
-    /// end with a line break, and one that leaves a dict open. Files of other programs may have all of it. `layout_at` is where the
-    /// layout begins, if it is in the file.
+    /// Returns the signs that a file was cut: bytes that belong to no item, a layout that does not end with a line break, and one
+    /// that leaves a dict open. A complete file that Trilith wrote has none of them, but files of other programs may. `layout_at`
+    /// is the byte offset of the layout, if it is in the file.
     ///
-    /// A cut exactly after a line shows nothing if only attributes and arrays without elements followed it at the root.
+    /// If the cut is exactly after a line, and only attributes and arrays without elements followed it at the root, the file has
+    /// no sign of it.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::locate_items`] and of reading.

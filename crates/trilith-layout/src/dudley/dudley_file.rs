@@ -394,7 +394,7 @@ impl DudleyFile {
         }
     }
 
-    /// The items as a tree; it is made once.
+    /// Returns the items as a tree, which is built once.
     ///
     /// # Errors
     /// Returns the errors of [`StreamItems::outline`].
@@ -612,7 +612,7 @@ fn find_layout(
     })
 }
 
-/// Returns the text of the layout that a native file holds at its end, up to the end of the file, or else of the one next to it.
+/// Returns the text of the layout at the end of a native file, or of the layout file next to it.
 ///
 /// # Errors
 /// Returns `Malformed` for a damaged signature, `InvalidInput` if there is no layout.

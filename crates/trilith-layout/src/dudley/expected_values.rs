@@ -26,7 +26,7 @@ pub struct DeclaredFaults {
     pub warnings: Vec<String>,
 }
 
-/// Returns the values of a file that its layout does not expect, and what is odd about its size and its parameters.
+/// Returns the values of a file that its layout does not expect, and unusual sizes and parameters.
 ///
 /// # Errors
 /// Returns an error if an item with an expectation cannot be read, or if the layout expects what no value can be.

@@ -55,12 +55,12 @@ impl OmittedFile {
 }
 
 impl Catalog {
-    /// One item of the files `rows` of a family as one array: its first axis counts the files, the others
-    /// are those of the item. Nothing is opened until elements are read, and then only the files that
-    /// hold them; `resolve` opens a file by the name that the catalog has for it.
+    /// Returns one item of the files `rows` of a file set as one array. Its first axis counts the files, and the others are those
+    /// of the item. Reading elements opens only the files that contain them. `resolve` opens a file by its name in the catalog.
     ///
-    /// A file that omits the item (it has none, or one without elements if others have some) or is not
-    /// there is masked, its numbers of floating point are NaN; [`Catalog::omitted`] names these files.
+    /// A file is masked if it does not exist or omits the item. It omits the item if it does not have it, or if it has one
+    /// without elements and other files have some. Floating-point numbers of such a file are NaN. [`Catalog::omitted`] names
+    /// these files.
     ///
     /// ```
     /// # use std::{io::Cursor, sync::Arc};

@@ -80,8 +80,8 @@ impl LayoutValues {
         check_no_reserved(self.write_reserving(layout, order, storage, limits, out)?)
     }
 
-    /// Does the same as [`LayoutValues::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
-    /// the paths of these arrays, too.
+    /// Writes like [`LayoutValues::write`], but leaves the bytes of [`reserved`](super::reserved) arrays unchanged. Also returns
+    /// the paths of these arrays.
     pub fn write_reserving<W: Write + Seek>(
         &self,
         layout: &Layout,
@@ -345,8 +345,8 @@ pub struct ParamMismatch {
 }
 
 impl Catalog {
-    /// Returns the stored parameters of a file of a file set, by the layout of the set, and its contradictions to
-    /// them: a separate layout that gives one of them another value, or an end before the data end.
+    /// Returns the stored parameters of a file of a set, by the layout of the set, and contradictions to them: a separate layout
+    /// that gives a parameter another value, or a file that ends before its data.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::locate_items`] if the parameters cannot be read.

@@ -61,8 +61,8 @@ impl Draft {
         check_no_reserved(self.write_reserving(dialect, stored, order, limits, out)?)
     }
 
-    /// Does the same as [`Draft::write_stored`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are.
-    /// Returns the paths of these arrays, too.
+    /// Writes like [`Draft::write_stored`], but leaves the bytes of [`reserved`](super::reserved) arrays unchanged. Also returns
+    /// the paths of these arrays.
     pub fn write_reserving<W: Write + Seek>(
         &self,
         dialect: Dialect,

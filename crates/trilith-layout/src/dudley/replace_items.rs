@@ -24,8 +24,8 @@ pub enum NewElements {
     Value(String),
 }
 
-/// Replaces the elements of items of the file at `path`, native or without signature, in their place: `how` gives the layout of a
-/// file that does not hold one. All items are replaced or none.
+/// Replaces the elements of items of the file at `path` in place, all items or none. The file may be native or have no signature.
+/// `how` has the layout if the file does not contain it.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a path leads to no item, or the content does not fit the

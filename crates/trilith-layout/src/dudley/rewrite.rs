@@ -24,9 +24,9 @@ pub struct RewriteOptions {
 }
 
 impl DudleyFile {
-    /// Writes the stream as a native file: the items after one another without gaps, whatever their
-    /// addresses were, with their documentation and attributes; returns what the new dialect cannot say,
-    /// which is not in the new file. Compressed arrays become plain in 2025, which has no others.
+    /// Writes the content as a native file. The items follow each other without gaps, with their documentation and attributes,
+    /// whatever their old offsets. Returns a diagnostic for each thing that the new dialect cannot express, which is not in the
+    /// new file. The dialect of 2025 has no compression, so compressed arrays become uncompressed there.
     ///
     /// ```
     /// # use std::{io::Cursor, sync::Arc};

@@ -16,7 +16,7 @@ pub struct StoredChunk {
     pub skipped_filters: u64,
 }
 
-/// The places of the chunks of one array. They are read when somebody asks, and no further than needed.
+/// The places of the chunks of one array. They are read on request, and only as far as needed.
 ///
 /// Chunks are numbered in row-major order of their places in the array.
 pub trait ChunkIndex: Debug + Send + Sync {

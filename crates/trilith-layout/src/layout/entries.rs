@@ -27,9 +27,8 @@ pub(crate) struct WalkExtent {
 }
 
 impl<'l> LayoutEvaluation<'l> {
-    /// All items that occupy the stream, in the order of the text: one entry for each element of a
-    /// list and each member of a struct of indeterminate length. Lazy: a list of 10⁹ elements is only
-    /// as long as it is read.
+    /// Returns all items with data, in the order of the text: one entry for each element of a list, and for each member of a
+    /// struct of indeterminate length. The iterator is lazy, so a list of 10⁹ elements costs only the entries that are read.
     pub fn entries(&self) -> LayoutEntries<'_, 'l> {
         LayoutEntries { walker: EntryWalker::new(self, self.machine.clone()) }
     }

@@ -13,7 +13,7 @@ use crate::Limits;
 use crate::error::Result;
 
 impl Layout {
-    /// Finds all addresses for one stream; `supply` gives the values of stored parameters, in order.
+    /// Computes all addresses of one file. `supply` returns the values of stored parameters, in order.
     ///
     /// ```
     /// use trilith_layout::layout::{Layout, EvaluateOptions, SuppliedValue};

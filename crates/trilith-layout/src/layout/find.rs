@@ -160,8 +160,8 @@ impl Layout {
 }
 
 impl LayoutEvaluation<'_> {
-    /// The array at a path, which may lead on into structs: `/records.time`. A dict shows the members
-    /// of its item `""` as if they were its own, unless an item has that name.
+    /// Returns the array at a path, which may continue into structs: `/records.time`. The members of the item `""` of a dict are
+    /// also members of the dict, unless another item has that name.
     ///
     /// ```
     /// use trilith_layout::layout::{Layout, EvaluateOptions};
@@ -194,8 +194,8 @@ impl LayoutEvaluation<'_> {
 }
 
 impl Layout {
-    /// Returns the probable intention of a path that leads nowhere: the same path up to the first name that its
-    /// dict does not have, with the name in that dict of the most similar spelling.
+    /// Returns the nearest existing path for a path without an item: the same path up to the first unknown name, with the most
+    /// similar name in that dict.
     ///
     /// ```
     /// use trilith_layout::layout::Layout;

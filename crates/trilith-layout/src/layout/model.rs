@@ -460,7 +460,7 @@ impl StorageNote {
     }
 }
 
-/// A parsed layout: what is stored where, up to the parameters that are read from the stream.
+/// A parsed layout: the items of a file and their places, as functions of the parameters that the file stores.
 ///
 /// ```
 /// use trilith_layout::layout::{Layout, EvaluateOptions};

@@ -40,10 +40,10 @@ struct TextEdit {
 }
 
 impl ParseResult {
-    /// Returns a correction for each diagnostic. It is `None` for a warning, and for an error for which none is known for sure.
+    /// Returns a correction for each diagnostic. It is `None` for a warning, and for an error without one certain correction.
     ///
-    /// A correction removes this error and causes no other error or warning. If several edits of the text do that, and none
-    /// of them removes more errors than all others, there is no correction.
+    /// A correction removes this error and causes no other error or warning. If several edits of the text do that, the one that
+    /// removes the most errors is the correction. If there is no such edit, there is no correction.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.

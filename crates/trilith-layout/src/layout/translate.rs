@@ -40,8 +40,8 @@ impl Layout {
         build_translation(self, LayoutPrinter::new(self, to))
     }
 
-    /// Returns the layout in a dialect, in the form for a rewritten file: no item has an explicit address, and each
-    /// follows the one before. Comments that no item has stay, on separate lines. Compressed arrays stay so only in 2026.
+    /// Returns the layout in a dialect, for a file that is written again. No item has an explicit address, and each follows the
+    /// one before. Comments without an item stay, on separate lines. Arrays stay compressed only in 2026.
     ///
     /// ```
     /// use trilith_layout::layout::{ByteorderMarks, Dialect, Layout};

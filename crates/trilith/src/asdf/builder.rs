@@ -360,7 +360,7 @@ impl<'a> AsdfBuilder<'a> {
         Ok(blocks)
     }
 
-    /// Writes the file into `out`, which is at its start. The tree is laid out as the bundled schemas would
+    /// Writes the file into `out`, whose position must be its start. The tree is laid out as the bundled schemas would
     /// like it (`propertyOrder`, `flowStyle`, `style`), if the crate has them: feature `schema`.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ impl TargetForm {
 }
 
 impl File {
-    /// Writes the file into `out`, which is at its start, in the form that `options.to` selects. References in its
+    /// Writes the file into `out`, whose position must be its start, in the form that `options.to` selects. References in its
     /// text stay unchanged ([`File::rebased_to`]). `progress` receives the number of decoded bytes done so far.
     ///
     /// If something would be lost and `options.allow_loss` is not set, [`ConvertReport::written`] is false, and the

@@ -255,7 +255,7 @@ impl ConvertReport {
     }
 }
 
-/// Writes `file` into `out`, which is at its start. `progress` receives the number of decoded bytes. If `file` is
+/// Writes `file` into `out`, whose position must be its start. `progress` receives the number of decoded bytes. If `file` is
 /// in a FITS file, the FITS file is written around it ([`write_container`]).
 ///
 /// ```

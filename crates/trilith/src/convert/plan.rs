@@ -77,7 +77,7 @@ pub struct ConversionPlan<'f> {
     pub(super) account: LossAccount,
 }
 
-/// Writes `file` into `out`, which is at its start, in another generation.
+/// Writes `file` into `out`, whose position must be its start, in another generation.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss if there are some and

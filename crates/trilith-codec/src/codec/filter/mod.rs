@@ -49,7 +49,7 @@ enum SizeGrowth {
 }
 
 impl FilterPipeline {
-    /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
+    /// Reads the names of filters. An unknown name is kept, and is an error when a chunk is decoded.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for what are not words.
@@ -57,7 +57,7 @@ impl FilterPipeline {
         CodingStep::parse_list(text).map(|steps| Self::from_steps(&steps))
     }
 
-    /// The filters of these names. A name that is not known is kept: it is refused when a chunk is decoded.
+    /// Returns the filters of these names. An unknown name is kept, and is an error when a chunk is decoded.
     pub fn from_steps(steps: &[CodingStep]) -> Self {
         Self(steps.iter().map(|step| Filter { name: step.name.clone(), arguments: step.arguments.clone() }).collect())
     }
@@ -67,7 +67,7 @@ impl FilterPipeline {
         self.0.is_empty()
     }
 
-    /// Refuses filters that this library does not have. Of a `mask` the bit i says that filter i was not applied.
+    /// Checks that this library supports the filters. Bit i of `mask` says that filter i was not applied.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`] for the first of them.
@@ -123,7 +123,7 @@ impl FilterPipeline {
         self.0.iter().map(|filter| CodingStep::new(&filter.name, filter.arguments.clone())).collect()
     }
 
-    /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.
+    /// Decodes a chunk to `size` bytes. Bit i of `mask` says that filter i was not applied.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`] for a filter that is not available,
@@ -137,8 +137,8 @@ impl FilterPipeline {
         self.0.iter().map(|filter| filter.name.as_str()).find(|name| CHECKSUM_FILTERS.contains(name))
     }
 
-    /// Compares the checksums of a chunk, which has `size` bytes when it is decoded, and decodes it only as far as they need.
-    /// Returns `false` if none was applied to this chunk.
+    /// Compares the checksums of a chunk of `size` decoded bytes, and decodes it only as far as they need. Returns `false` if no
+    /// checksum was applied to this chunk.
     ///
     /// # Errors
     /// Returns the errors of [`FilterPipeline::decode`]: [`ErrorKind::Malformed`] if a checksum differs.
