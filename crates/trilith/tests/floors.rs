@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("span", 0),
     ("glob", 0),
     ("limits", 0),
+    ("json_pointer", 0),
     ("percent", 0),
     ("index", 0),
     ("interrupt", 0),
