@@ -13,7 +13,7 @@ use trilith::{Error, ErrorKind, File, Result};
 
 use crate::outcome::Outcome;
 use crate::inputs::{ConversionFiles, FileJob};
-use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses};
 use crate::session::{FileRole, Session};
 use crate::output::{eprint_line, display_size};
 use crate::outputs::{FileFormat, check_name, make_folder, report_written};
@@ -275,7 +275,7 @@ fn commit(
 ) -> Result<WrittenReport> {
     // A copy can be read if what was copied can.
     let written = if done.is_copy { target.commit(session)? } else { target.commit_checked(from, session)? };
-    report_losses(input, &done.losses);
+    report_losses(input, &done.losses, session);
     for text in &done.notes {
         session.warn(text);
     }

@@ -14,7 +14,7 @@ use trilith::{Error, Result};
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses};
 use crate::session::{FileRole, Session};
 use crate::output::{Output, eprint_line};
 use crate::outputs::{check_absent, make_folder, split_extension};
@@ -76,7 +76,7 @@ impl Explode {
         session.warn_all(warnings);
         let left = parts.kept.iter();
         session.warn_all(left.map(|part| format!("{} is left: the tree no longer names it, but others may", part.display())).collect());
-        report_losses(&item.file, &losses);
+        report_losses(&item.file, &losses, session);
         session.warn_of_omission(&file, false)?;
         let kept = plan.kept_blocks.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {

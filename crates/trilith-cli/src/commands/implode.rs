@@ -12,7 +12,7 @@ use super::explode::one_array;
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
-use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses};
 use crate::session::{FileRole, Session};
 use crate::outputs::{FileFormat, check_absent, check_name, report_written, split_extension};
 use crate::output_file::OutputFile;
@@ -54,7 +54,7 @@ impl Implode {
             return report_refused(&item.file, &output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(&item.file, &losses);
+        report_losses(&item.file, &losses, session);
         session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (blocks.len(), plan.blocks.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": losses_json(&losses)});

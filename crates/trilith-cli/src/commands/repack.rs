@@ -11,7 +11,7 @@ use trilith::{Error, ErrorKind, Result};
 
 use crate::outcome::Outcome;
 use crate::inputs::{ConversionFiles, FileJob};
-use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses};
 use crate::session::{FileRole, Session};
 use crate::output::display_size;
 use crate::outputs::{FileFormat, check_name};
@@ -102,7 +102,7 @@ impl Repack {
             return report_refused(input, output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(input, &losses);
+        report_losses(input, &losses, session);
         let notes: Vec<String> = omission.into_iter().collect();
         session.warn_all(notes.clone());
         let dropped = file.sections().all_blocks()?.len() - packed.len();

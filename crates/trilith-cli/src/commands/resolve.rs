@@ -9,7 +9,7 @@ use trilith::bytes::{WriteBasis, is_one_file, path_of};
 use trilith::{Error, Result};
 
 use crate::outcome::Outcome;
-use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses};
 use crate::session::{FileRole, Session};
 use crate::outputs::{FileFormat, check_name, report_written};
 use crate::output_file::OutputFile;
@@ -52,7 +52,7 @@ impl Resolve {
             return report_refused(&self.input, &self.output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(&self.input, &losses);
+        report_losses(&self.input, &losses, session);
         session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (plan.count, plan.blocks.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": losses_json(&losses)});

@@ -57,7 +57,11 @@ impl StreamEnd {
         let found = walk::find(file, path)?;
         let node = found.node(file);
         if !ndarray::is_ndarray(node) {
-            return Err(Error::invalid_input("this is not an ndarray").at_path(path));
+            let error = Error::invalid_input("rows are added to an ndarray, and this is none").at_path(path);
+            return Err(match file.fits_file() {
+                Some(_) => error.hint("convert the FITS file to ASDF, and stream the array there"),
+                None => error.hint("name a streamed array: FILE#/path; `trilith tree FILE` lists them"),
+            });
         }
         let holder = found.file(file);
         if ndarray::is_chunked(node) {
