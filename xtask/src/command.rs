@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates of the library, each after those that it depends on.
-pub(crate) const LIBRARY_CRATES: [&str; 6] =
-    ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-layout", "trilith"];
+pub(crate) const LIBRARY_CRATES: [&str; 7] =
+    ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-fits", "trilith-layout", "trilith"];
 
 /// The repository's root.
 pub(crate) fn repository_root() -> PathBuf {

@@ -26,6 +26,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith-c", 0, 0),
     ("crates/trilith-cli/src", 0, 0),
     ("crates/trilith-codec/src", 0, 0),
+    ("crates/trilith-fits/src", 0, 0),
     ("crates/trilith-io/src", 0, 0),
     ("crates/trilith-layout/src", 0, 0),
     ("crates/trilith-py", 0, 0),

@@ -151,6 +151,8 @@ use trilith_yaml::yaml;
 #[doc(inline)]
 pub use trilith_array::{array, s};
 #[doc(inline)]
+pub use trilith_fits::fits;
+#[doc(inline)]
 pub use trilith_layout::{dudley, layout};
 #[doc(inline)]
 pub use trilith_yaml::tree;
@@ -161,7 +163,6 @@ mod core;
 mod schema;
 
 pub mod asdf;
-pub mod fits;
 
 pub mod file;
 mod writer;

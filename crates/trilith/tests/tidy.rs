@@ -41,7 +41,7 @@ const LONGER: &[(&str, &str)] = &[
         "crates/trilith/tests/conformance_bytes.rs",
         "tests alone: one for each sentence of the documents, from the same parts of files",
     ),
-    ("crates/trilith/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
+    ("crates/trilith-fits/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
     ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
     (
         "crates/trilith-layout/src/layout/storage_field.rs",

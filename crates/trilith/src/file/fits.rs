@@ -546,7 +546,7 @@ fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTree
     }
     for ((hdu, before), after) in fits.hdus().iter().zip(old_list.items()).zip(new_list.items()) {
         if let Some(header) = changed_header(fits, hdu, before, after)? {
-            changed.insert(hdu.index(), NewHdu { header, data: None, keeps_damage: false });
+            changed.insert(hdu.index(), NewHdu::from_header(header));
         }
     }
     if changed.is_empty() {

@@ -15,13 +15,13 @@ pub const BLOCK_LEN: u64 = 2880;
 /// The cards of one header, without END and the blanks after it.
 ///
 /// ```
-/// use trilith::fits::{Card, Header};
+/// use trilith_fits::fits::{Card, Header};
 /// let mut header = Header::default();
 /// header.push(Card::new("SIMPLE", true, "")?);
 /// header.push(Card::new("BITPIX", 8i64, "")?);
 /// assert_eq!(header.integer("BITPIX")?, Some(8));
 /// assert_eq!(header.to_bytes().len(), 2880);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_fits::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Header {

@@ -28,7 +28,7 @@ const INDEXED_KEYWORDS: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL",
 /// Returns the errors of [`unassigned_bytes`].
 ///
 /// `shown` are the HDUs that the tree is written with: what is in one of them says nothing more than the tree.
-pub(crate) fn unused_content(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[HduData]) -> Result<Vec<Diagnostic>> {
+pub fn unused_content(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[HduData]) -> Result<Vec<Diagnostic>> {
     let mut losses = Vec::new();
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let path = format!("/fits/{}", hdu.index());

@@ -108,7 +108,8 @@ impl Hdu {
     }
 
     /// Returns its name for messages.
-    pub(crate) fn display_name(&self) -> String {
+    #[doc(hidden)]
+    pub fn display_name(&self) -> String {
         match self.name() {
             "" => format!("HDU {}", self.number),
             name => format!("HDU {} ({name})", self.number),

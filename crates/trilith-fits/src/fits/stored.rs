@@ -16,7 +16,7 @@ use crate::error::{Error, Result, ResultExt};
 /// The stored elements of an image, and the header of its HDU without compression. The two belong together: without the cards
 /// BSCALE, BZERO and BLANK the elements have other values.
 #[derive(Debug)]
-pub(crate) struct StoredImage {
+pub struct StoredImage {
     header: Header,
     array: Array,
     number: StoredNumber,
@@ -25,8 +25,7 @@ pub(crate) struct StoredImage {
 
 /// The stored form of a pixel that an image does not have.
 #[derive(Debug, PartialEq)]
-#[non_exhaustive]
-pub(crate) enum Outside {
+pub enum Outside {
     /// The elements mean themselves, so that any value of their datatype will do.
     Plain,
     /// An element with these bytes, little-endian.
@@ -50,7 +49,8 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns the errors of [`FitsFile::array`].
-    pub(crate) fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
+    #[doc(hidden)]
+    pub fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
         let read = || {
             let source = self.data_source(hdu)?;
             let header = hdu.header();
@@ -73,12 +73,14 @@ impl FitsFile {
 
 impl StoredImage {
     /// The stored elements; unsigned integers as such.
-    pub(crate) fn array(&self) -> &Array {
+    #[doc(hidden)]
+    pub fn array(&self) -> &Array {
         &self.array
     }
 
     /// Returns the header of the HDU without compression.
-    pub(crate) fn header_mut(&mut self) -> &mut Header {
+    #[doc(hidden)]
+    pub fn header_mut(&mut self) -> &mut Header {
         &mut self.header
     }
 
@@ -87,7 +89,8 @@ impl StoredImage {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
-    pub(crate) fn outside_pixel(&self, given: Option<f64>) -> Result<Outside> {
+    #[doc(hidden)]
+    pub fn outside_pixel(&self, given: Option<f64>) -> Result<Outside> {
         let is_integer = self.number.is_integer();
         let is_scaled = matches!(image::image_value_decoding(self.number, self.linear).transform, ValueTransform::Linear { .. });
         let unsigned = self.linear.unsigned_datatype(self.number);
@@ -133,7 +136,8 @@ impl StoredImage {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no integer is free for that, and what reading the elements
     /// returns.
-    pub(crate) fn build_hdu(&self, array: Array, is_primary: bool) -> Result<HduData> {
+    #[doc(hidden)]
+    pub fn build_hdu(&self, array: Array, is_primary: bool) -> Result<HduData> {
         if array.mask().is_none() {
             let mut header = self.header.clone();
             for (axis, length) in array.shape().iter().rev().enumerate() {

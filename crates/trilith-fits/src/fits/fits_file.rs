@@ -19,15 +19,16 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::fits::{FitsFile, HduData, write};
-/// use trilith::{Limits, array::Array, bytes::MemorySource};
+/// use trilith_array::Array;
+/// use trilith_fits::fits::{FitsFile, HduData, write};
+/// use trilith_io::{Limits, bytes::MemorySource};
 /// let image = Array::from_slice(&[1.5f32, 2.5], &[2])?;
 /// let mut bytes = Vec::new();
 /// write(&mut bytes, &[HduData::primary(Some(&image))?])?;
 ///
 /// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// assert_eq!(fits.array(fits.find("0")?)?.load::<f32>()?, [1.5, 2.5]);
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_fits::Error>(())
 /// ```
 pub struct FitsFile {
     source: SourceRef,
@@ -191,7 +192,8 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
-    pub(crate) fn find_damaged_hdus(&self, is_copied: impl Fn(&Hdu) -> bool) -> Result<Vec<Diagnostic>> {
+    #[doc(hidden)]
+    pub fn find_damaged_hdus(&self, is_copied: impl Fn(&Hdu) -> bool) -> Result<Vec<Diagnostic>> {
         let mut damaged = Vec::new();
         for hdu in self.hdus.iter().filter(|hdu| is_copied(hdu)) {
             match self.check(hdu) {
@@ -209,7 +211,8 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
-    pub(crate) fn compare_checksums(&self, hdu: &Hdu) -> Result<Vec<(&'static str, Option<Error>)>> {
+    #[doc(hidden)]
+    pub fn compare_checksums(&self, hdu: &Hdu) -> Result<Vec<(&'static str, Option<Error>)>> {
         if hdu.error().is_some() {
             return Ok(Vec::new());
         }
@@ -290,7 +293,8 @@ impl FitsFile {
     }
 
     /// Returns the reason if the end of the file is missing, in a header or in data. The filling of the last block holds nothing.
-    pub(crate) fn truncation(&self) -> Option<Error> {
+    #[doc(hidden)]
+    pub fn truncation(&self) -> Option<Error> {
         let last = self.hdus.last().filter(|_| self.ends_in_header);
         let in_header =
             last.and_then(|hdu| Some(Error::malformed(format!("{}: {}", hdu.display_name(), hdu.error()?.message()))));

@@ -115,7 +115,8 @@ impl FitsFile {
 
     /// Returns the number of the column that a field of [`FitsFile::array`] is, by the name of the field; None for a table of text
     /// and for what is not a table.
-    pub(crate) fn column_of_field(&self, hdu: &Hdu, name: &str) -> Option<usize> {
+    #[doc(hidden)]
+    pub fn column_of_field(&self, hdu: &Hdu, name: &str) -> Option<usize> {
         let is_compressed = hdu.kind() == HduKind::CompressedTable;
         if !is_compressed && hdu.kind() != HduKind::Table {
             return None;

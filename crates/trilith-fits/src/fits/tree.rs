@@ -24,7 +24,7 @@ use crate::tree::{Node, Scalar, UNREADABLE, Value, ValueData};
 pub const CARDS_KEY: &str = "fits_cards";
 
 /// Key of [`FitsTree::heaps`].
-pub(crate) const HEAP_KEY: &str = "fits_heap";
+pub const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
 const SCHEMA_MAX_CHARS: [usize; 3] = [8, 60, 60];
@@ -47,7 +47,6 @@ pub struct FitsTree {
 
 /// A node of a tree that the parts made of it hold.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub enum ConsumedNode<'t> {
     /// A node, without those below it.
     Node(Node<'t>),
@@ -66,14 +65,16 @@ pub enum ConsumedNode<'t> {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use trilith::{Limits, bytes::MemorySource, fits::*, tree::Value};
+/// # use trilith_fits::fits::*;
+/// # use trilith_io::{Limits, bytes::MemorySource};
+/// # use trilith_yaml::tree::Value;
 /// # let mut bytes = Vec::new();
 /// # write(&mut bytes, &[HduData::primary(None)?])?;
 /// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// let listing = to_value(&fits, &mut |_| Ok(None))?;
 /// let simple = &listing.fits.items()[0].get("header").unwrap().items()[0];
 /// assert_eq!(simple.items()[0].as_str(), Some("SIMPLE"));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_fits::Error>(())
 /// ```
 pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<FitsTree> {
     let (list, mut kept, mut is_strict) = (hdu_list(fits, true, data)?, Vec::new(), true);
@@ -459,7 +460,7 @@ pub fn physical_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
 }
 
 /// Does the same as [`physical_node`], for the stored values of an HDU. Returns None for an HDU without data.
-pub(crate) fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
+pub fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
     let array = fits.writable_array(hdu).transpose()?;
     Some(node_of(&hdu.index().to_string(), array))
 }
@@ -486,7 +487,7 @@ fn node_of(spec: &str, array: Result<Array>) -> Value {
 ///
 /// # Errors
 /// Returns the errors of [`columns`](super::columns).
-pub(crate) fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
+pub fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
     let mut names = HashSet::new();
     let mut named = Vec::new();
     for (at, column) in super::table::columns(hdu.header())?.into_iter().enumerate() {

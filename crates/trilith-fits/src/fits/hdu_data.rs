@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// The role of an HDU in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HduRole {
+pub enum HduRole {
     /// The primary HDU, the first.
     Primary,
     /// An extension, any other HDU.
@@ -23,7 +23,8 @@ pub(crate) enum HduRole {
 
 impl HduRole {
     /// Returns the role of the HDU with a number.
-    pub(crate) fn from_index(index: usize) -> Self {
+    #[doc(hidden)]
+    pub fn from_index(index: usize) -> Self {
         if index == 0 { Self::Primary } else { Self::Extension }
     }
 }
@@ -121,12 +122,12 @@ pub fn is_image(datatype: &Datatype) -> bool {
 }
 
 /// Returns `true` if the data of a part are an image.
-pub(crate) fn is_image_part(part: &HduData) -> bool {
+pub fn is_image_part(part: &HduData) -> bool {
     part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
 }
 
 /// Returns `true` if a keyword describes the storage of a header or its data.
-pub(crate) fn is_reserved(keyword: &str) -> bool {
+pub fn is_reserved(keyword: &str) -> bool {
     is_structural(keyword)
         || matches!(
             keyword,
@@ -387,7 +388,7 @@ pub(super) fn finalize(part: &HduData, role: HduRole) -> Result<(Header, RowConv
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for data that FITS cannot hold.
-pub(crate) fn header_corrections(part: &HduData, role: HduRole) -> Result<Vec<String>> {
+pub fn header_corrections(part: &HduData, role: HduRole) -> Result<Vec<String>> {
     let (settled, _) = finalize(part, role)?;
     let mut found = Vec::new();
     for card in part.header.cards().iter().filter(|card| is_structural(card.keyword())) {
@@ -468,7 +469,7 @@ fn table_rows(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
 }
 
 /// Returns `true` for a keyword that a fresh header sets again, or that its data make wrong.
-pub(crate) fn is_structural(keyword: &str) -> bool {
+pub fn is_structural(keyword: &str) -> bool {
     let name = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(
         name,

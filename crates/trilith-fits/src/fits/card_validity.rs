@@ -11,7 +11,8 @@ const MAX_REPORTED: usize = 1000;
 
 impl FitsFile {
     /// Returns what is wrong with the cards of the headers, and with the filling after them.
-    pub(crate) fn illegal_cards(&self) -> Vec<Error> {
+    #[doc(hidden)]
+    pub fn illegal_cards(&self) -> Vec<Error> {
         let nul = |hdu: &&super::Hdu| hdu.error().is_none() && super::padding::has_nul_filling(self, hdu).unwrap_or(false);
         let filled = self.hdus().iter().filter(nul).map(|hdu| {
             let label = hdu.index();

@@ -121,7 +121,7 @@ impl Write for ComparingWriter<'_> {
 ///
 /// # Errors
 /// Returns `InvalidInput` if there are some, and what reading the array returns.
-pub(crate) fn check_characters(part: &HduData) -> Result<()> {
+pub fn check_characters(part: &HduData) -> Result<()> {
     let (_, rows) = finalize(part, HduRole::Extension)?;
     match rows.has_characters() {
         true => write_data(&mut std::io::sink(), part, &rows),
@@ -160,6 +160,11 @@ pub struct NewHdu {
 }
 
 impl NewHdu {
+    /// Creates the new content of an HDU whose data unit stays unchanged.
+    pub fn from_header(header: Header) -> Self {
+        Self { header, data: None, keeps_damage: false }
+    }
+
     /// The bytes of its data unit, in the new content or in the file.
     fn data_unit<'a>(&'a self, fits: &'a FitsFile, hdu: &Hdu) -> (&'a SourceRef, Range<u64>) {
         match &self.data {
@@ -218,7 +223,7 @@ pub fn header_update(fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Resu
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`] for an HDU that is not one row or one axis of
 /// bytes.
-pub(crate) fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
+pub fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let mut header = hdu.header().clone();
     let is =
         |keyword, expected: i64, default: i64| -> Result<bool> { Ok(header.integer(keyword)?.unwrap_or(default) == expected) };

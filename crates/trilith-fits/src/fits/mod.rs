@@ -49,7 +49,8 @@ mod write;
 
 #[doc(hidden)]
 pub use attributes::header_attributes;
-pub(crate) use card::RECORD_LEN;
+#[doc(hidden)]
+pub use card::RECORD_LEN;
 pub use card::typed_value;
 pub use card::{Card, CardValue};
 #[doc(hidden)]
@@ -60,22 +61,27 @@ pub use hdu::Hdu;
 pub use hdu::HduKind;
 #[doc(hidden)]
 pub use hdu_data::{HduData, is_image, losses};
-pub(crate) use hdu_data::{HduRole, header_corrections, is_image_part, is_reserved, is_structural};
+#[doc(hidden)]
+pub use hdu_data::{HduRole, header_corrections, is_image_part, is_reserved, is_structural};
 #[doc(hidden)]
 pub use header::BLOCK_LEN;
 pub use header::Header;
 #[doc(hidden)]
 pub use lost_cards::unassigned_bytes;
-pub(crate) use lost_cards::unused_content;
+#[doc(hidden)]
+pub use lost_cards::unused_content;
 #[doc(hidden)]
 pub use physical::to_physical;
-pub(crate) use stored::{Outside, StoredImage};
+#[doc(hidden)]
+pub use stored::{Outside, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
 pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, hdu_list, physical_node, to_value};
-pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
+#[doc(hidden)]
+pub use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
-pub(crate) use write::{asdf_hdu, check_characters};
+#[doc(hidden)]
+pub use write::{asdf_hdu, check_characters};
 #[doc(hidden)]
 pub use write::{header_update, write_asdf, write_changed};

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Value, ValueData};
 
 /// Bytes of one record of a header.
-pub(crate) const RECORD_LEN: usize = 80;
+pub const RECORD_LEN: usize = 80;
 /// Characters of text that a commentary record holds.
 const COMMENTARY_LEN: usize = RECORD_LEN - 8;
 /// Characters between the quotes of a record that another one continues.
@@ -91,7 +91,8 @@ impl CardValue {
 /// the apostrophes of FITS (section 4.2).
 ///
 /// ```
-/// use trilith::{fits::typed_value, tree::Value};
+/// use trilith_fits::fits::typed_value;
+/// use trilith_yaml::tree::Value;
 /// assert_eq!(typed_value("1.5D3"), Value::from(1500.0));
 /// assert_eq!(typed_value("010"), Value::from(10));
 /// assert_eq!(typed_value("12:30:00"), Value::from("12:30:00"));
@@ -116,11 +117,11 @@ pub fn typed_value(text: &str) -> Value {
 /// A keyword with its value and comment.
 ///
 /// ```
-/// use trilith::fits::{Card, CardValue};
+/// use trilith_fits::fits::{Card, CardValue};
 /// let card = Card::new("EXPTIME", 12.5, "seconds")?;
 /// assert_eq!(card.bytes()[..40], *b"EXPTIME =                 12.5 / seconds");
 /// assert_eq!(Card::parse(card.bytes()).value(), &CardValue::Float(12.5));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_fits::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Card {
