@@ -119,20 +119,20 @@ impl Projection {
     /// Returns [`Error::Unsupported`] for an unknown code, and [`Error::Invalid`] for parameters without a projection.
     pub fn new(code: &str, parameters: &[f64]) -> Result<Self> {
         let Some((code, defaults)) = CODES.iter().find(|(name, _)| *name == code) else {
-            return Err(Error::Unsupported(format!("projection {code}")));
+            return Err(Error::Unsupported(format!("the projection {code} is not supported")));
         };
         let mut p = [0.0; MAX_PARAMETERS];
         for (place, (number, default)) in p.iter_mut().zip(defaults.iter().enumerate()) {
             *place = parameters.get(number).copied().filter(|value| !value.is_nan()).unwrap_or(*default);
             if !place.is_finite() {
-                return Err(Error::Invalid(format!("projection {code} lacks parameter {}", number + 1)));
+                return Err(Error::Invalid(format!("the projection {code} lacks parameter {}", number + 1)));
             }
         }
         let form = Self::form_from_code(code, &p).filter(|form| form.is_finite());
         let given = ProjectionSpec { code, parameters: p, count: defaults.len() };
         form.map(|form| Self(form, given)).ok_or_else(|| {
             Error::Invalid(format!(
-                "projection {code} has parameters without a projection: {:?}",
+                "the projection {code} has parameters without a projection: {:?}",
                 p.get(..defaults.len()).unwrap_or(&p)
             ))
         })

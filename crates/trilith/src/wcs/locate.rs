@@ -271,12 +271,12 @@ fn wcs_in_mapping(root: &Item<'_>, above: &str, key: WcsKey) -> Result<Option<Fo
     let at = |place: &str| find_item(&mapping, above, place);
     let mut worlds = GWCS_PATHS.iter().filter_map(|place| at(place));
     if let Some((path, item)) = worlds.find(|(_, item)| is_wcs(item)) {
-        return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
+        return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.at_path(path.clone()))?, path, array: None }));
     }
     for (path, item) in HEADER_PATHS.iter().filter_map(|place| at(place)) {
         let Some(found) = keywords::read_keywords(&item, CardLists::for_path(&path), key)? else { continue };
         let limits = gwcs::to_wcs_limits(item.backend().limits());
-        if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
+        if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).at_path(path.clone()))? {
             return Ok(Some(FoundWcs { wcs, path, array: None }));
         }
     }
