@@ -326,7 +326,7 @@ pub fn plan_explode(
     drop_unnamed: bool,
     name: impl Fn(usize) -> String,
 ) -> Result<ExplodedFile> {
-    let blocks = file.sections().all_blocks()?;
+    let blocks = file.blocks_to_copy()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
         return Err(node
             .error("the array is in chunks, whose blocks are named by their numbers")
@@ -391,7 +391,7 @@ pub struct ImplodedFile {
 /// # Errors
 /// Returns [`ErrorKind::Limit`] for a source that is refused, and an error if it cannot be opened.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<ImplodedFile> {
-    let own = file.sections().all_blocks()?.len();
+    let own = file.blocks_to_copy()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
     let mut of_node = Vec::new();
     for (node, source) in walk::ndarrays_with_source(file)? {
@@ -436,7 +436,7 @@ pub struct ResolvedTree {
 /// for one that is refused. Returns [`ErrorKind::Unsupported`] for one into a file of another family or major
 /// version, whose nodes are written in other words.
 pub fn resolve(file: &AsdfFile) -> Result<ResolvedTree> {
-    let own = file.sections().all_blocks()?.len();
+    let own = file.blocks_to_copy()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;

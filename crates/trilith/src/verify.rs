@@ -232,9 +232,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     };
     let mut report = VerifyReport { blocks: threads::map_parallel(jobs, check)?, ..VerifyReport::default() };
     report.structure.extend(file.sections().incomplete());
-    if let Some(tree) = file.sections().tree().filter(|tree| !tree.has_end_marker) {
-        report.structure.push(Error::malformed("the tree has no end (...): the file may be truncated").at_byte(tree.end));
-    }
+    report.structure.extend(file.sections().truncated_tree());
     if let Some(fits) = crate::file::container_fits(file) {
         report.structure.extend(fits.is_truncated().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());

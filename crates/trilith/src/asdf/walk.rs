@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::asdf_file::AsdfFile;
-use super::{chunked_array, ndarray};
+use super::{chunked_array, ndarray, zarr_metadata};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
@@ -280,6 +280,32 @@ pub(crate) fn ndarrays_with_source(file: &AsdfFile) -> Result<Vec<(Node<'_>, Nod
     let known = file.cached_sources().get_or_init(|| source_block_numbers(tree));
     let node = |number: u32| tree.node_at(number as usize);
     Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
+}
+
+/// Returns the ndarrays of a file's own tree that name a block which the file does not have, or an array in chunks without some of
+/// its blocks, each with the reason.
+///
+/// # Errors
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and `Io` if the blocks cannot be read.
+pub(crate) fn find_missing_blocks(file: &AsdfFile) -> Result<Vec<(Node<'_>, Error)>> {
+    let mut missing = Vec::new();
+    let mut note = |node, found: Result<()>| match found {
+        Err(error) if error.kind().is_transient() => Err(error),
+        Err(error) => {
+            missing.push((node, error));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    };
+    for (node, source) in ndarrays_with_source(file)? {
+        if let Some(number) = source.as_i64() {
+            note(node, file.sections().block(number).map(drop))?;
+        }
+    }
+    for node in file.tree().tagged(zarr_metadata::is_tag) {
+        note(node, chunked_array::check_named_blocks(file, node))?;
+    }
+    Ok(missing)
 }
 
 /// The first array of a file whose elements cannot be found, though they are in the file: None if all can.

@@ -146,8 +146,8 @@ impl File {
             None => convert_other(self, options, out, progress, &mut account)?,
         };
         let done = account.take_report(done);
-        if let Some(file) = self.as_asdf().filter(|_| !options.write_options.keep_unused) {
-            account.notes.extend(file.sections().omission_note()?);
+        if let Some(file) = self.as_asdf() {
+            account.notes.extend(file.sections().copy_notes(options.write_options.keep_unused)?);
         }
         Ok(account.into_report(done))
     }
@@ -198,6 +198,9 @@ fn convert_asdf(
     progress: Progress<'_>,
     account: &mut LossAccount,
 ) -> Result<ConvertReport> {
+    file.sections().all_blocks()?;
+    let rest = unreadable::omit_missing(file, account)?;
+    let file = rest.as_ref().unwrap_or(file);
     if matches!(options.to, TargetForm::Fits) {
         return fits::to_fits_with(file, options, out, progress, account);
     }

@@ -397,7 +397,7 @@ fn is_bitwise_equal(a: &Array, b: &Array) -> Result<bool> {
 /// Returns the ASDF file of the last HDU: the tree, and the blocks that are in no HDU. If no ndarray names some of
 /// them, all keep their numbers.
 fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>, account: &mut LossAccount) -> Result<SourceRef> {
-    let blocks = file.sections().all_blocks()?;
+    let blocks = file.blocks_to_copy()?;
     let mut edit = file.tree().edit();
     // If a block must keep its number all do, and an array that goes into an HDU leaves an empty block.
     let unnamed = walk::fixed_number_blocks(file)?;

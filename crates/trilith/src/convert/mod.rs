@@ -271,13 +271,15 @@ impl ConvertReport {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, the errors of [`AsdfFile::blocks_to_copy`], and an error if a
+/// block does not decode.
 pub fn convert<W: Write + Seek>(
     file: &AsdfFile,
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
 ) -> Result<ConvertReport> {
+    file.blocks_to_copy()?;
     let tree = file.sections().tree().map(|_| file.tree().text());
     write_converted_file(file, tree, out, options, progress)
 }

@@ -137,6 +137,7 @@ impl<'f> ConversionPlan<'f> {
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check_target_options(target, options)?;
         let _call = file.limits().call();
+        file.blocks_to_copy()?;
         let mut account = LossAccount::new(options);
         let (mut uses, unchanged) = block_uses::collect_array_uses(file, target, &mut account)?;
         // The document of FINF has no flags, and so no streams.
