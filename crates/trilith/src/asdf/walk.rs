@@ -282,6 +282,18 @@ pub(crate) fn ndarrays_with_source(file: &AsdfFile) -> Result<Vec<(Node<'_>, Nod
     Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
 }
 
+/// Adds to the error of reading a block its number, and the path of the first array in it.
+pub(crate) fn name_block_error(file: &AsdfFile, index: usize, error: Error) -> Error {
+    let is_there = |source: &Node<'_>| {
+        source.as_i64().is_some_and(|number| file.sections().block(number).is_ok_and(|block| block.index == index))
+    };
+    let named = ndarrays_with_source(file).unwrap_or_default().into_iter().find(|(_, source)| is_there(source));
+    let in_chunks = |node: &Node<'_>| chunked_array::NamedBlocks::of_node(file, *node).blocks.contains(&index);
+    let found = named.map(|(node, _)| node).or_else(|| file.tree().tagged(zarr_metadata::is_tag).find(in_chunks));
+    let path = found.and_then(|node| file.tree().path_of(node.id())).map(|path| path.to_string());
+    error.in_item("", &format!("block {index}")).in_item("", &path.unwrap_or_default())
+}
+
 /// Returns the ndarrays of a file's own tree that name a block which the file does not have, or an array in chunks without some of
 /// its blocks, each with the reason.
 ///

@@ -58,7 +58,7 @@ use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::encoding_chain::ChainStep;
 use crate::codec::{self, BloscCodec, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, ResultExt, SuggestedSetting};
+use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::write_container;
 use crate::progress::Progress;
 
@@ -358,7 +358,7 @@ fn write_old<W: Write + Seek>(
 ) -> Result<()> {
     let stored = block.stored_source(file.sections().source())?;
     let written = write_block(file, writer, block, &stored, options, hints.get(&block.index))
-        .with_context(|| format!("block {}", block.index))?;
+        .map_err(|error| walk::name_block_error(file, block.index, error))?;
     if !block.is_streamed() && !is_copied_verbatim(block, options) {
         done.notes.extend(header_losses(block));
     }

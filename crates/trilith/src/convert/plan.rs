@@ -14,12 +14,12 @@ use super::{
     translate, unreadable,
 };
 use crate::array::{Byteorder, Datatype, PackedSource};
-use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text};
+use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text, walk};
 use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::CodecId;
 use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, ResultExt};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 /// The form of storage of a block in the new file.
@@ -164,7 +164,10 @@ impl<'f> ConversionPlan<'f> {
         let options = options.clone();
         let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, account };
         for (number, content) in contents.into_iter().enumerate() {
-            let planned = plan.plan_block(number, content, &uses).with_context(|| format!("block {number}"))?;
+            let planned = plan.plan_block(number, content, &uses).map_err(|error| match content {
+                BlockContent::Block(index) => walk::name_block_error(file, index, error),
+                BlockContent::Array(_) | BlockContent::Empty => error,
+            })?;
             plan.blocks.push(planned);
         }
         Ok(plan)
