@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, TextType, check_texts};
 use crate::asdf::checksum::{self, ChecksumScope};
-use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, walk};
+use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, required_keys, walk};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::dudley::{DudleyFile, find_declared_faults};
@@ -260,6 +260,11 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
         });
         if let Err(error) = made {
             report.arrays.push((listed.path, error));
+        }
+    }
+    for node in file.tree().tagged(required_keys::needs_keys) {
+        if let Err(error) = required_keys::check_required_keys(node) {
+            report.arrays.push((file.tree().path_of(node.id()).map(|path| path.to_string()).unwrap_or_default(), error));
         }
     }
     report.warnings = report.without_problems(file.warnings());

@@ -145,6 +145,7 @@ impl Get {
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
         let (item, field) = self.parts.column_of(item)?;
+        item.check_required_keys()?;
         let array = self.as_array(&item, job.session)?;
         let array = array.map(|array| array.with_item_name(file.source().name(), job.item_path()));
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
