@@ -91,7 +91,7 @@ pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>
     }
     if let Some(columns) = tagged_columns(table)? {
         let values = |TableColumn { name, item }| {
-            // What is wrong with a column is said when it is read.
+            // A broken column is an error when it is read.
             let item = values_of_column(item.clone()).unwrap_or(item);
             TableColumn { name, item }
         };
