@@ -164,6 +164,121 @@ class Descriptions(peer.Case):
             outcome = SAME if change == "missing" and key != "shape" else REFUSED
             self.judge("tile", path, "/a", key, change, outcome, VALUES)
 
+    def test_quantize_in_encoding_chains(self):
+        values = np.random.default_rng(1).random((6, 8)).astype("<f4") * 100
+        path = self.folder / "x.asdf"
+        np.save(self.folder / "q.npy", values)
+        peer.trilith(
+            "convert", "-q", self.folder / "q.npy", path, "--to", "asdf-0.1", "--encode", "[[quantize, {quality: 4}], zlib]", "--allow-loss")
+        content = path.read_bytes()
+        expected = self.folder / "expected.npy"
+        self.assertEqual(self.run_command("get", f"{path}#/data", "-o", expected)[0], 0)
+        old = content[content.index(b"--- [[") : content.index(b"\n...\n", content.index(b"--- [["))]
+        keys = {"dtype": 32, "original_shape": [6, 8], "quality": 4.0}
+        for key, change, arguments in changes(keys):
+            inner = ",".join(f"{name}: {json.dumps(value, separators=(',', ':'))}" for name, value in arguments.items())
+            new = f"--- [[quantize,{{{inner}}}],zlib]".encode()
+            self.assertLessEqual(len(new), len(old))
+            path.write_bytes(content.replace(old, new.ljust(len(old))))
+            # The ndarray has the datatype and the shape, and the quality was needed only to encode.
+            self.judge("quantize", path, "/data", key, change, SAME if change == "missing" else REFUSED, np.load(expected))
+
+    def write_tree(self, text, standard="1.6.0"):
+        """A file of 1.x with a tree, a block of four integers and one of four booleans."""
+        path = self.folder / "x.asdf"
+        blocks = b"".join(
+            b"\xd3BLK" + struct.pack(">HI4sQQQ", 48, 0, b"", len(data), len(data), len(data)) + bytes(16) + data
+            for data in (np.arange(1, 5, dtype="<i2").tobytes(), bytes([0, 1, 0, 0])))
+        head = f"#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        path.write_bytes(f"{head}{text}\n...\n".encode() + blocks)
+        return path
+
+    # Tags of the table, its columns, quantities and arrays, and whether the table has a list of names.
+    SERIES = [
+        ("!core/table-1.0.0", "!core/column-1.0.0", "!unit/quantity-1.1.0", "!core/ndarray-1.0.0", False, "1.5.0"),
+        ("!table/table-1.1.0", "!table/column-1.1.0", "!unit/quantity-1.2.0", "!core/ndarray-1.1.0", False, "1.6.0"),
+        ("!<tag:astropy.org:astropy/table/table-1.0.0>", "!core/column-1.0.0", "!unit/quantity-1.1.0", "!core/ndarray-1.0.0", True, "1.5.0"),
+        ("!<tag:astropy.org:astropy/table/table-1.3.0>", "!table/column-1.2.0", "!unit/quantity-1.3.0", "!core/ndarray-1.1.0", True, "1.6.0"),
+    ]
+
+    def judge_rows(self, label, path, key, change, outcome, values):
+        """Compares `get` of the column, `table` and `verify` with the outcome of a change."""
+        results = {
+            "get": self.run_command("get", f"{path}#/t/x", "--json"), "table": self.run_command("table", f"{path}#/t", "--json"),
+            "verify": self.run_command("verify", path),
+        }
+        with self.subTest(label, key=key, change=change, results=results):
+            self.assertNotIn("panicked", str(results))
+            if outcome == REFUSED:
+                self.assertEqual([status for status, _ in results.values()], [2, 2, 1])
+                for _, text in results.values():
+                    self.assertIn(key, text)
+                    self.assertEqual(f"did you mean {key}" in text, change == "misspelled")
+                return
+            self.assertEqual([status for status, _ in results.values()], [0, 0, 0])
+            self.assertEqual([json.loads(line)["x"] for line in results["table"][1].splitlines() if line.startswith("{")], values)
+            self.assertEqual(f"did you mean {key}" in results["verify"][1], change == "misspelled")
+
+    def test_columns_and_tables(self):
+        for table, column, quantity, ndarray, has_names, standard in self.SERIES:
+            array = Tagged(ndarray, {"source": 0, "datatype": "int16", "byteorder": "little", "shape": [4]})
+            unit = Tagged("!unit/unit-1.0.0", "m")
+            objects = {
+                "column": (column, {"name": "x", "data": array, "unit": unit, "description": "d"}, {"name", "data"}),
+                "quantity": (quantity, {"value": array, "unit": unit}, {"value", "unit"}),
+            }
+            for kind, (tag, keys, required) in objects.items():
+                for key, change, made in [("", "none", keys), *changes(keys)]:
+                    if kind == "quantity":
+                        made = {"name": "x", "data": Tagged(tag, made)}
+                        tag_of_column = column
+                    else:
+                        tag_of_column = tag
+                    node = {"columns": [Tagged(tag_of_column, made)], **({"colnames": ["x"], "qtable": False} if has_names else {})}
+                    path = self.write_tree(f"t: {table} {flow(node)}", standard)
+                    outcome = REFUSED if key in required else SAME
+                    self.judge_rows(f"{table}, {kind}", path, key, change, outcome, [1, 2, 3, 4])
+            columns = [Tagged(column, {"name": "x", "data": array})]
+            keys = {"columns": columns, **({"colnames": ["x"], "qtable": False} if has_names else {}), "meta": {}}
+            for key, change, made in changes(keys):
+                path = self.write_tree(f"t: {table} {flow(made)}", standard)
+                outcome = REFUSED if key in ("columns", "colnames") else SAME
+                self.judge_rows(table, path, key, change, outcome, [1, 2, 3, 4])
+            # A column that is broken does not keep the others from being read.
+            node = {"columns": [*columns, Tagged(column, {"name": "y"})], **({"colnames": ["x", "y"]} if has_names else {})}
+            path = self.write_tree(f"t: {table} {flow(node)}", standard)
+            self.assertEqual(self.run_command("get", f"{path}#/t/x")[0], 0)
+            status, text = self.run_command("table", f"{path}#/t", "-c", "x", "--json")
+            self.assertEqual((status, len(text.splitlines())), (0, 4), text)
+            self.assertEqual(self.run_command("table", f"{path}#/t")[0], 2)
+
+    def test_quantities_alone(self):
+        for _, _, quantity, ndarray, _, standard in self.SERIES:
+            array = Tagged(ndarray, {"source": 0, "datatype": "int16", "byteorder": "little", "shape": [4]})
+            for value in array, 1.5:
+                keys = {"value": value, "unit": Tagged("!unit/unit-1.0.0", "m")}
+                for key, change, made in [("", "none", keys), *changes(keys)]:
+                    path = self.write_tree(f"a: {quantity} {flow(made)}", standard)
+                    results = [self.run_command("get", f"{path}#/a"), self.run_command("verify", path), self.run_command("validate", path)]
+                    with self.subTest(quantity, key=key, change=change, results=results):
+                        expected = [0, 0, 0] if change == "none" else [2, 1, 1]
+                        self.assertEqual([status for status, _ in results], expected)
+                        for _, text in results[:2] if change != "none" else ():
+                            self.assertIn(key, text)
+                            self.assertEqual(f"did you mean {key}" in text, change == "misspelled")
+
+    def test_masks_of_columns(self):
+        for table, column, _, ndarray, has_names, standard in self.SERIES:
+            mask = {"source": 1, "datatype": "bool8", "byteorder": "little", "shape": [4]}
+            for key, change, made in [("", "none", mask), *changes(mask)]:
+                array = {"source": 0, "datatype": "int16", "byteorder": "little", "shape": [4], "mask": Tagged(ndarray, made)}
+                columns = [Tagged(column, {"name": "x", "data": Tagged(ndarray, array)})]
+                node = {"columns": columns, **({"colnames": ["x"]} if has_names else {})}
+                path = self.write_tree(f"t: {table} {flow(node)}", standard)
+                # A boolean has one byte, and so no order.
+                outcome = SAME if change == "none" or key == "byteorder" and change != "null" else REFUSED
+                self.judge_rows(f"{table}, mask", path, key, change, outcome, [1, None, 3, 4])
+
     def test_arrays_of_asdf_zarr(self):
         np.save(self.folder / "z.npy", VALUES)
         path = self.folder / "z.asdf"
@@ -192,6 +307,20 @@ class Descriptions(peer.Case):
         for codec in {"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "<i2"}:
             for key, change, made in changes(codec):
                 write({**metadata, "filters": [made]})
+                self.judge("zarr codec", path, "/a", key, change, REFUSED, VALUES)
+        # The codecs of numcodecs that are not known are refused by name, whatever keys they have.
+        for codec in {"id": "quantize", "digits": 2, "dtype": "<f4"}, {"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<i2"}:
+            for key, change, made in [("", "none", codec), *changes(codec)]:
+                write({**metadata, "filters": [made]})
+                for words in ("get", f"{path}#/a"), ("verify", path):
+                    status, text = self.run_command(*words)
+                    with self.subTest(codec["id"], key=key, change=change, text=text):
+                        self.assertNotEqual(status, 0)
+                        self.assertIn("id" if key == "id" and change != "misspelled" else codec["id"] if key != "id" else "id", text)
+        for codec in {"id": "zlib", "level": 1}, {"id": "fletcher32"}:
+            for key, change, made in changes({"id": codec["id"]}):
+                rest = {name: value for name, value in codec.items() if name != "id"}
+                write({**metadata, "filters": [{**rest, **made}]})
                 self.judge("zarr codec", path, "/a", key, change, REFUSED, VALUES)
         for unknown, near in ("zlibb", "zlib"), ("blocs", "blosc"), ("jpeg2k", None):
             write({**metadata, "compressor": {"id": unknown}})

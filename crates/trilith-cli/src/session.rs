@@ -465,14 +465,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Warns of content of unused space that a new file leaves out, unless it keeps it.
+    /// Warns of content that a copy of a file may lack: what is missing, and the content of unused space unless it is kept.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
     pub(crate) fn warn_of_omission(&self, file: &AsdfFile, keeps_unused: bool) -> Result<()> {
-        if !keeps_unused {
-            self.warn_all(file.sections().omission_note()?.into_iter().collect());
-        }
+        self.warn_all(file.sections().copy_notes(keeps_unused)?);
         Ok(())
     }
 

@@ -365,6 +365,22 @@ impl Error {
         self
     }
 
+    /// Names the file and the path of the item that could not be read, unless the error does so already.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_item(mut self, file: &str, path: &str) -> Self {
+        let begins = |text: &str| text.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        let has_path = path.is_empty()
+            || begins(&self.0.message)
+            || self.0.context.iter().any(|doing| begins(doing))
+            || matches!(&self.0.location, Location::Path(known) if known == path);
+        let has_file =
+            file.is_empty() || self.0.message.contains(file) || self.0.context.iter().any(|doing| doing.contains(file));
+        self.0.context.extend((!has_path).then(|| path.to_owned()));
+        self.0.context.extend((!has_file).then(|| file.to_owned()));
+        self
+    }
+
     /// Adds a hint: the action that the reader of the message can take.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -18,7 +18,7 @@ use crate::asdf::{
 use crate::bytes::{SourceRef, verify_backing};
 use crate::codec::{self, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::write_container;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value, YamlScalarStyle};
@@ -180,10 +180,13 @@ impl<'a> CopiedBlock<'a> {
         }
     }
 
-    fn label(self) -> String {
+    /// Adds to an error of copying the block, the path of its array and the file.
+    fn name_error(self, error: Error) -> Error {
         match self {
-            Self::FromFile(file, block) => format!("block {} of {}", block.index, file.sections().source().name()),
-            Self::FromMemory(_) => "a new block".to_owned(),
+            Self::FromFile(file, block) => {
+                walk::name_block_error(file, block.index, error).in_item(file.sections().source().name(), "")
+            }
+            Self::FromMemory(_) => error.context("a new block"),
         }
     }
 }
@@ -239,12 +242,12 @@ fn write_without_container<W: Write + Seek>(
     writer.header_of_bytes(&header.line, &header.raw_comments, tree)?;
     writer.keep_unused(file.sections(), blocks.len())?;
     for (position, copied) in blocks.iter().enumerate() {
-        let (block, doing) = (copied.block(), || copied.label());
-        let stored = copied.stored_source().with_context(doing)?;
+        let (block, named) = (copied.block(), |error| copied.name_error(error));
+        let stored = copied.stored_source().map_err(named)?;
         if block.is_streamed() && position + 1 == blocks.len() {
             writer.copy_last_block(&stored, block)
         } else if encodes || !block.is_within(row) {
-            let data = copied.decoded_source(file.limits()).with_context(doing)?;
+            let data = copied.decoded_source(file.limits()).map_err(named)?;
             let mut how = BlockOptions::default();
             how.codec = match codec {
                 BlockCodec::Keep | BlockCodec::Uncompressed => None,
@@ -256,7 +259,7 @@ fn write_without_container<W: Write + Seek>(
         } else {
             writer.copy(&stored, block)
         }
-        .with_context(doing)?;
+        .map_err(named)?;
     }
     writer.finish()
 }
@@ -326,7 +329,7 @@ pub fn plan_explode(
     drop_unnamed: bool,
     name: impl Fn(usize) -> String,
 ) -> Result<ExplodedFile> {
-    let blocks = file.sections().all_blocks()?;
+    let blocks = file.blocks_to_copy()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
         return Err(node
             .error("the array is in chunks, whose blocks are named by their numbers")
@@ -391,7 +394,7 @@ pub struct ImplodedFile {
 /// # Errors
 /// Returns [`ErrorKind::Limit`] for a source that is refused, and an error if it cannot be opened.
 pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<ImplodedFile> {
-    let own = file.sections().all_blocks()?.len();
+    let own = file.blocks_to_copy()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
     let mut of_node = Vec::new();
     for (node, source) in walk::ndarrays_with_source(file)? {
@@ -436,7 +439,7 @@ pub struct ResolvedTree {
 /// for one that is refused. Returns [`ErrorKind::Unsupported`] for one into a file of another family or major
 /// version, whose nodes are written in other words.
 pub fn resolve(file: &AsdfFile) -> Result<ResolvedTree> {
-    let own = file.sections().all_blocks()?.len();
+    let own = file.blocks_to_copy()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;

@@ -15,7 +15,7 @@ use self::referenced::ReferencedHdus;
 use self::sections::{SectionCard, move_section};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
-use crate::bytes::{AccessCost, WriteSeek, verify_backing};
+use crate::bytes::{AccessCost, WriteSeek};
 use crate::change::Change;
 use crate::convert::{ConvertOptions, TargetForm};
 use crate::error::{Error, Result};
@@ -140,7 +140,7 @@ impl<'f> PixelCutout<'f> {
         // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
         let fits = self.image.file.as_asdf().and_then(crate::file::container_fits);
         if fits.is_some_and(|fits| fits.source().access().cost != AccessCost::Request) {
-            verify_backing(&**array.source())?;
+            array.verify_checksum()?;
         }
         let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.image.path, array.shape()));
         let part = self.pixels.slice(array)?.ok_or_else(wrong)?;

@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::array::{Array, Byteorder, Datatype, Mask};
-use crate::bytes::verify_backing;
 use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::Result;
 use crate::file::{Backend, File, ItemKind, ItemLocation, ListedArray, listed_arrays};
@@ -195,7 +194,7 @@ pub fn digest_arrays(file: &dyn Backend) -> Result<Vec<DigestEntry>> {
                     // A stored member of an archive is read to its end, too, but no decoder compares its CRC-32.
                     let stream = (file as &dyn Any).downcast_ref::<DudleyFile>();
                     if stream.is_some_and(|file| matches!(file.origin(), LayoutOrigin::Derived("NPZ"))) {
-                        verify_backing(&**array.source())?;
+                        array.verify_checksum()?;
                     }
                     Digest::compute(&array)?
                 }

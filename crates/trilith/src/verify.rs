@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, TextType, check_texts};
 use crate::asdf::checksum::{self, ChecksumScope};
-use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, walk};
+use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, required_keys, walk};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::dudley::{DudleyFile, find_declared_faults};
@@ -231,9 +231,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     };
     let mut report = VerifyReport { blocks: threads::map_parallel(jobs, check)?, ..VerifyReport::default() };
     report.structure.extend(file.sections().incomplete());
-    if let Some(tree) = file.sections().tree().filter(|tree| !tree.has_end_marker) {
-        report.structure.push(Error::malformed("the tree has no end (...): the file may be truncated").at_byte(tree.end));
-    }
+    report.structure.extend(file.sections().truncated_tree());
     if let Some(fits) = crate::file::container_fits(file) {
         report.structure.extend(fits.is_truncated().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
@@ -261,6 +259,11 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
         });
         if let Err(error) = made {
             report.arrays.push((listed.path, error));
+        }
+    }
+    for node in file.tree().tagged(required_keys::needs_keys) {
+        if let Err(error) = required_keys::check_required_keys(node) {
+            report.arrays.push((file.tree().path_of(node.id()).map(|path| path.to_string()).unwrap_or_default(), error));
         }
     }
     report.warnings = report.without_problems(file.warnings());

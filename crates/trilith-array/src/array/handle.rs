@@ -10,7 +10,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::element::ArrayElement;
 use super::mask::Mask;
 use super::shape;
-use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Source, SourceRef, to_usize, verify_backing};
 use crate::error::{Error, Result, count_noun};
 use crate::limits::Limits;
 
@@ -41,6 +41,8 @@ pub struct Array {
     /// `true` if nothing is stored under the mask: a file declares these elements missing.
     pub(super) is_void: bool,
     pub(super) limits: Arc<Limits>,
+    /// The file and the path of the item, which errors of reading name.
+    pub(super) item: Option<Arc<(String, String)>>,
 }
 
 static DEFAULT_LIMITS: LazyLock<Arc<Limits>> = LazyLock::new(|| Arc::new(Limits::default()));
@@ -70,7 +72,7 @@ impl Array {
     ) -> Result<Self> {
         let limits = Arc::clone(&DEFAULT_LIMITS);
         let (chunking, mask, is_void) = (None, None, false);
-        let array = Self { source, chunking, offset, datatype, byteorder, shape, strides, mask, is_void, limits };
+        let array = Self { source, chunking, offset, datatype, byteorder, shape, strides, mask, is_void, limits, item: None };
         array.check_bounds()
     }
 
@@ -160,6 +162,31 @@ impl Array {
     pub fn with_limits(mut self, limits: Arc<Limits>) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Returns the array with the names of its file and of its path there, which errors of reading then have.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_item_name(mut self, file: &str, path: &str) -> Self {
+        self.item = Some(Arc::new((file.to_owned(), path.to_owned())));
+        self
+    }
+
+    /// Names file and path in an error of reading, if they are known.
+    pub(super) fn name_error(&self, error: Error) -> Error {
+        match &self.item {
+            Some(item) => error.in_item(&item.0, &item.1),
+            None => error,
+        }
+    }
+
+    /// Compares the checksums of the bytes that the array is made of.
+    ///
+    /// # Errors
+    /// Returns the errors of [`SourceBacking::verify_checksum`](crate::bytes::SourceBacking::verify_checksum).
+    #[doc(hidden)]
+    pub fn verify_checksum(&self) -> Result<()> {
+        verify_backing(&*self.source).map_err(|error| self.name_error(error))
     }
 
     /// Returns the source of the bytes.

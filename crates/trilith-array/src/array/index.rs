@@ -450,6 +450,7 @@ impl Array {
             chunking: self.chunking.clone(),
             datatype: self.datatype.clone(),
             limits: Arc::clone(&self.limits),
+            item: self.item.clone(),
             shape: Vec::new(),
             strides: Vec::new(),
             mask: None,

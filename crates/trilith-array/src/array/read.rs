@@ -325,6 +325,10 @@ impl Array {
 
     /// Fills `into`, of [`Array::nbytes`] bytes, with what the program makes of the elements.
     pub(super) fn read_program_into(&self, program: &CopyProgram, into: &mut [u8]) -> Result<()> {
+        self.read_unnamed_into(program, into).map_err(|error| self.name_error(error))
+    }
+
+    fn read_unnamed_into(&self, program: &CopyProgram, into: &mut [u8]) -> Result<()> {
         if into.is_empty() {
             return Ok(());
         }

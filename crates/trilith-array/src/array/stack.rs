@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{PieceDecoding, Source, SourceBacking, SourceOrigin, split_runs, stored_ranges, to_usize, verify_backing};
+use crate::bytes::{PieceDecoding, Source, SourceBacking, SourceOrigin, split_runs, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -152,7 +152,7 @@ impl SourceBacking for StackedSource {
     }
 
     fn verify_checksum(&self) -> Result<()> {
-        self.arrays.iter().try_for_each(|array| verify_backing(&**array.source()))
+        self.arrays.iter().try_for_each(|array| array.verify_checksum())
     }
 }
 

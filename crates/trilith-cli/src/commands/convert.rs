@@ -232,7 +232,7 @@ impl Convert {
         if self.loss.is_refused(&done.losses) {
             return report_refused(&input, output, &done.losses, session);
         }
-        done.notes.extend(file.sections().omission_note()?);
+        done.notes.extend(file.sections().copy_notes(false)?);
         let done = commit(target, &done, Some(&file), (&input, output), session)?;
         report(job, output, Some(done))
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::array::{Array, has_undecodable_text};
-use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges, verify_backing};
+use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges};
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
 use trilith::array::attribute::{AttributeNumber, AttributeValue};
@@ -145,7 +145,9 @@ impl Get {
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
         let (item, field) = self.parts.column_of(item)?;
+        item.check_required_keys()?;
         let array = self.as_array(&item, job.session)?;
+        let array = array.map(|array| array.with_item_name(file.source().name(), job.item_path()));
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
             job.warn_all(OmittedFile::warnings(job.item_path(), &omitted));
@@ -256,7 +258,7 @@ impl Get {
         let is_compared = output.is_some() || file.format() == "NPZ";
         if is_compared && !self.has_selection() && array.source().access().cost != AccessCost::Request {
             // The new file would no longer show that the block is damaged. A server would send everything twice.
-            verify_backing(&**array.source()).map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
+            array.verify_checksum().map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
         if output.is_none() && format == Format::Text {
             if array.element_count() > MAX_TERMINAL_ELEMENTS && std::io::stdout().is_terminal() {

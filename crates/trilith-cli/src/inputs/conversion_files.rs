@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use trilith::{Error, Result};
+use trilith::{Error, ErrorKind, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, is_several, run_each};
 use crate::item_arg::ItemArg;
@@ -74,6 +74,8 @@ fn convert_one(
 ) -> Result<Outcome> {
     let mut job = FileJob::from_item(ItemArg { file: input.to_owned(), path: None }, session);
     let outcome = work(&mut job, output).map_err(|error| {
+        // Not every reader knows the name of its bytes.
+        let error = if error.kind() == ErrorKind::Malformed { error.in_item(input, "") } else { error };
         let is_folder = |name: &str| Path::new(name).is_dir();
         match error.advice() {
             None if is_folder(output) => {

@@ -12,7 +12,7 @@ use super::header::{BLOCK_LEN, Header};
 use super::padding::is_blank_after_end;
 use super::scaling::RowConversion;
 use crate::array::Byteorder;
-use crate::bytes::{FileUpdate, PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
+use crate::bytes::{FileUpdate, PieceAccess, Source, SourceRef, for_each_piece};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 
 /// Bytes that are written at once.
@@ -47,7 +47,7 @@ fn write_part(out: &mut dyn Write, part: &HduData, role: HduRole) -> Result<()> 
 fn write_data(out: &mut dyn Write, part: &HduData, rows: &RowConversion) -> Result<()> {
     let Some(array) = &part.data else { return Ok(()) };
     let array = if part.masked_fill.is_some() { array.clone() } else { array.clone().without_mask() };
-    verify_backing(&**array.source())?;
+    array.verify_checksum()?;
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
         array.charge_element_visits()?;

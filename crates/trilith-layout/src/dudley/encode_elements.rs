@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, SourceRef, to_usize, verify_backing};
+use crate::bytes::{Source, SourceRef, to_usize};
 use crate::error::{Error, Result};
 
 /// Maximum number of word runs of an element: arrays of structs are expanded.
@@ -31,7 +31,7 @@ pub(super) fn write_array_bytes(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     array.check_unmasked("a Dudley stream")?;
-    verify_backing(&**array.source())?;
+    array.verify_checksum()?;
     if !array.datatype().is_equivalent(datatype) || array.shape() != shape {
         if let Some(fitted) = super::char_sets::fit_width(array, datatype, shape)? {
             return write_array_bytes(&fitted, datatype, order, shape, take);

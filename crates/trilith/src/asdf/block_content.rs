@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::array_options::ArrayOptions;
 use super::stored_block::{BlockOptions, BorrowedSource, unchanged_bytes};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Source, verify_backing};
+use crate::bytes::Source;
 use crate::codec::EncodeOptions;
 use crate::error::{Error, Result};
 
@@ -93,7 +93,7 @@ impl<'a> BlockContent<'a> {
     pub(super) fn write_elements(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (len, pieces, streamed) = match self {
             Self::Array(array, order) => {
-                verify_backing(&**array.source())?;
+                array.verify_checksum()?;
                 return array.for_each_piece_in(order, 4 << 20, out);
             }
             Self::Bytes { bytes, .. } => return bytes.chunks(4 << 20).try_for_each(out),

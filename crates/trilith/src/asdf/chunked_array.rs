@@ -89,6 +89,18 @@ fn read_block_numbers(file: &AsdfFile, node: Node<'_>) -> Result<Vec<Option<i64>
     numbers.iter().map(number).collect()
 }
 
+/// Refuses an array in chunks if the file lacks one of the blocks that hold it.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a block is not there, or if it cannot be known which are.
+pub(super) fn check_named_blocks(file: &AsdfFile, node: Node<'_>) -> Result<()> {
+    if node.is_alias() || !node.is_mapping() || !is_in_blocks(node) {
+        return Ok(());
+    }
+    let numbers = read_block_numbers(file, node)?;
+    numbers.into_iter().flatten().try_for_each(|number| file.sections().block(number).map(drop))
+}
+
 /// Refuses an array in chunks whose codecs are not available.
 ///
 /// # Errors

@@ -71,6 +71,12 @@ pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
             found.push(format!("the array at line {line} has the key {key}, which means nothing: did you mean {near}?"));
         }
     }
+    for node in file.tree().tagged(super::required_keys::needs_keys) {
+        if let Some((key, near)) = super::required_keys::find_misspelt_key(node) {
+            let (line, _) = node.line_column();
+            found.push(format!("line {line} has the key {key}, which means nothing: did you mean {near}?"));
+        }
+    }
     Ok(found)
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod inline_read;
 pub(crate) mod inline_write;
 pub(crate) mod md5;
 pub(crate) mod ndarray;
+pub(crate) mod required_keys;
 pub(crate) mod reserved_block;
 mod sections;
 mod stored_block;

@@ -55,6 +55,8 @@ impl IndexState {
     }
 }
 
+/// The way out of a file that is incomplete.
+pub(super) const REPAIR_HINT: &str = "recover the rest with trilith repair FILE -o OUT";
 /// Bytes that tell of a block if each read is a request: its header, and the first lengths after it.
 const BLOCK_READ_AHEAD: u64 = 96;
 /// Blocks of an index that are looked at together when a remote file is opened.
@@ -338,7 +340,25 @@ impl AsdfSections {
         Ok(found)
     }
 
-    /// Returns a note for a writer that leaves out the content of unused space, or None if there is none.
+    /// Returns the notes for a command that copies the file: the content of unused space that a new file leaves out, and signs of
+    /// content that is missing.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::unused_content`].
+    #[doc(hidden)]
+    pub fn copy_notes(&self, keeps_unused: bool) -> Result<Vec<String>> {
+        let omission = if keeps_unused { None } else { self.omission_note()? };
+        let missing = match self.tree {
+            None if self.blocks()?.is_empty() => Some("the file has neither a tree nor blocks: it may be truncated"),
+            Some(tree) if !tree.has_end_marker => {
+                Some("the tree has no end marker (...): something may be missing before its first block")
+            }
+            _ => None,
+        };
+        Ok(omission.into_iter().chain(missing.map(str::to_owned)).collect())
+    }
+
+    /// Returns a note on the content of unused space, which a new file leaves out, or None if there is none.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfSections::unused_content`].
@@ -382,18 +402,26 @@ impl AsdfSections {
     }
 
     /// Returns every block, in order, if it is certain that there are no others. Use it to rewrite the file.
+    ///
     /// # Errors
     /// Returns the errors of [`AsdfSections::blocks`], and [`ErrorKind::Malformed`] if
-    /// blocks may be missing.
+    /// blocks or the end of the tree may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
+        if let Some(error) = self.truncated_tree().filter(|_| self.first_block.is_none()) {
+            return Err(error.context("cannot copy the file").hint(REPAIR_HINT));
+        }
         let behind = self.trailing_content().map(|message| Error::malformed(message.to_owned()));
         match self.incomplete().or(behind) {
-            Some(error) => {
-                Err(error.context("rewriting the file would lose it").hint("recover the rest with trilith repair FILE -o OUT"))
-            }
+            Some(error) => Err(error.context("rewriting the file would lose it").hint(REPAIR_HINT)),
             None => Ok(found),
         }
+    }
+
+    /// Returns an error if the tree has no end marker.
+    pub(crate) fn truncated_tree(&self) -> Option<Error> {
+        let tree = self.tree.filter(|tree| !tree.has_end_marker)?;
+        Some(Error::malformed("the tree has no end (...): the file may be truncated").at_byte(tree.end))
     }
 
     /// Returns the reason why there may be blocks besides those of [`AsdfSections::blocks`], or None if it is certain

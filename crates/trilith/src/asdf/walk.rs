@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::asdf_file::AsdfFile;
-use super::{chunked_array, ndarray};
+use super::{chunked_array, ndarray, zarr_metadata};
 use crate::error::{Error, Result};
 use crate::json_pointer::push_key;
 use crate::limits::Limits;
@@ -281,6 +281,44 @@ pub(crate) fn ndarrays_with_source(file: &AsdfFile) -> Result<Vec<(Node<'_>, Nod
     let known = file.cached_sources().get_or_init(|| source_block_numbers(tree));
     let node = |number: u32| tree.node_at(number as usize);
     Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
+}
+
+/// Adds to the error of reading a block its number, and the path of the first array in it.
+pub(crate) fn name_block_error(file: &AsdfFile, index: usize, error: Error) -> Error {
+    let is_there = |source: &Node<'_>| {
+        source.as_i64().is_some_and(|number| file.sections().block(number).is_ok_and(|block| block.index == index))
+    };
+    let named = ndarrays_with_source(file).unwrap_or_default().into_iter().find(|(_, source)| is_there(source));
+    let in_chunks = |node: &Node<'_>| chunked_array::NamedBlocks::of_node(file, *node).blocks.contains(&index);
+    let found = named.map(|(node, _)| node).or_else(|| file.tree().tagged(zarr_metadata::is_tag).find(in_chunks));
+    let path = found.and_then(|node| file.tree().path_of(node.id())).map(|path| path.to_string());
+    error.in_item("", &format!("block {index}")).in_item("", &path.unwrap_or_default())
+}
+
+/// Returns the ndarrays of a file's own tree that name a block which the file does not have, or an array in chunks without some of
+/// its blocks, each with the reason.
+///
+/// # Errors
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and `Io` if the blocks cannot be read.
+pub(crate) fn find_missing_blocks(file: &AsdfFile) -> Result<Vec<(Node<'_>, Error)>> {
+    let mut missing = Vec::new();
+    let mut note = |node, found: Result<()>| match found {
+        Err(error) if error.kind().is_transient() => Err(error),
+        Err(error) => {
+            missing.push((node, error));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    };
+    for (node, source) in ndarrays_with_source(file)? {
+        if let Some(number) = source.as_i64() {
+            note(node, file.sections().block(number).map(drop))?;
+        }
+    }
+    for node in file.tree().tagged(zarr_metadata::is_tag) {
+        note(node, chunked_array::check_named_blocks(file, node))?;
+    }
+    Ok(missing)
 }
 
 /// The first array of a file whose elements cannot be found, though they are in the file: None if all can.

@@ -35,6 +35,7 @@ impl<'f> RepackPlan<'f> {
     /// # Errors
     /// Returns the errors of [`reordered`], and an error if a block that gets shorter cannot be read.
     pub fn plan(file: &'f AsdfFile, order: BlockOrder, drop_unnamed: bool) -> Result<Self> {
+        file.blocks_to_copy()?;
         let (tree, kept) = reordered(file, order, drop_unnamed)?;
         let limits = file.limits();
         let _call = limits.call();

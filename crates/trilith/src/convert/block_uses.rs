@@ -91,7 +91,7 @@ pub(super) fn collect_array_uses<'t>(
             ElementSource::Chunks(_) => true,
             _ => datatype.is_some(),
         };
-        let own = if apart { Some(file.stored_array(node)?.without_mask()) } else { None };
+        let own = if apart { Some(file.stored_array(node)?.without_mask().with_item_name("", &path.to_string())) } else { None };
         list.push(ArrayUse { node, path, ndarray: described, block, datatype, source: None, new_array: own, streamed: false });
     }
     Ok((list, unchanged))

@@ -11,9 +11,9 @@ use super::{BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, 
 use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
 use crate::asdf::ndarray::{self, ElementSource, Ndarray};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, TARGETS, chunked_array, walk};
-use crate::bytes::{MemorySource, to_usize, verify_backing};
+use crate::bytes::{MemorySource, to_usize};
 use crate::codec::{CodecId, opt_codec};
-use crate::error::{Error, Result, ResultExt, count_noun};
+use crate::error::{Error, Result, count_noun};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Edit, Node, TreePath, Value};
@@ -114,7 +114,7 @@ pub(super) fn convert_to_chunks<W: Write + Seek>(
     in_order.sort_by_key(|(_, cut)| cut.first_block);
     for (block, cut) in in_order {
         cut.write_chunks(&mut writer, options, hints.get(block), &mut done, progress)
-            .with_context(|| format!("the chunks of block {block}"))?;
+            .map_err(|error| walk::name_block_error(file, *block, error))?;
     }
     for block in streamed {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
@@ -277,7 +277,7 @@ impl ChunkedArray {
         done: &mut ConvertReport,
         progress: Progress<'_>,
     ) -> Result<()> {
-        verify_backing(&**self.array.source())?;
+        self.array.verify_checksum()?;
         let (rows, height) = (self.array.shape().first().copied().unwrap_or(1), self.chunk.first().copied().unwrap_or(1));
         let across = self.counts.get(1..).unwrap_or_default();
         let mut how = BlockOptions::default();

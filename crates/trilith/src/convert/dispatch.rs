@@ -8,7 +8,7 @@ use super::loss::{LossAccount, losses_error};
 use super::{ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
 use crate::asdf::{AsdfBuilder, AsdfFile, Target};
 use crate::bytes::{self, NewFile, SourceRef, WriteBasis, WritePath, WriteSeek};
-use crate::error::{Error, Result, SuggestedSetting};
+use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::file::{File, FileFormat, is_read_from, verify_written};
 use crate::layout::Dialect;
 use crate::limits::Limits;
@@ -142,12 +142,17 @@ impl File {
         let _call = self.limits().call();
         let mut account = LossAccount::new(options);
         let done = match self.as_asdf() {
-            Some(file) => convert_asdf(file, options, out, progress, &mut account)?,
-            None => convert_other(self, options, out, progress, &mut account)?,
+            Some(file) => convert_asdf(file, options, out, progress, &mut account),
+            None => convert_other(self, options, out, progress, &mut account),
         };
+        // Wrong options and failures to write are no faults of the file.
+        let done = done.map_err(|error| match error.kind() {
+            ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit => error.in_item(self.source().name(), ""),
+            _ => error,
+        })?;
         let done = account.take_report(done);
-        if let Some(file) = self.as_asdf().filter(|_| !options.write_options.keep_unused) {
-            account.notes.extend(file.sections().omission_note()?);
+        if let Some(file) = self.as_asdf() {
+            account.notes.extend(file.sections().copy_notes(options.write_options.keep_unused)?);
         }
         Ok(account.into_report(done))
     }
@@ -197,6 +202,9 @@ fn convert_asdf(
     progress: Progress<'_>,
     account: &mut LossAccount,
 ) -> Result<ConvertReport> {
+    file.sections().all_blocks()?;
+    let rest = unreadable::omit_missing(file, account)?;
+    let file = rest.as_ref().unwrap_or(file);
     if matches!(options.to, TargetForm::Fits) {
         return fits::to_fits_with(file, options, out, progress, account);
     }

@@ -22,7 +22,7 @@ use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
 use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, big_integer, ndarray};
-use crate::bytes::{DerivedSource, MemorySource, from_base64, verify_backing};
+use crate::bytes::{DerivedSource, MemorySource, from_base64};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{Draft, DudleyFile, ItemTreeId, NewItemKind, OutlineKind, StreamItems, StreamOutline, with_ascii_members};
 use crate::error::{Error, Result};
@@ -291,7 +291,7 @@ impl DudleyToTree<'_, '_, '_> {
                         self.account.add_loss(path, message);
                     }
                     self.add_array(entry, path);
-                    self.arrays.build_array_node(&array).map_err(|e| e.context(path.to_owned()))?
+                    self.arrays.build_array_node(&array).map_err(|error| error.in_item("", path))?
                 }
                 Ok(ArrayForm::Strings(list)) => {
                     self.add_array(entry, path);
@@ -322,12 +322,13 @@ impl DudleyToTree<'_, '_, '_> {
                 if masks { file.with_mask_page(entry.item, array)? } else { array }
             }
         };
+        let array = array.with_item_name(file.source().name(), path);
         if is_list(&array)? || matches!(array.datatype(), Datatype::Utf8(_)) && has_bytes(&array)? {
             return asdf::inline_write::nested(&array, "").map(ArrayForm::Strings);
         }
         // Blocks get a new checksum. An array that is held may be a copy.
         if matches!(self.arrays, ArrayStorage::Blocks(..)) {
-            verify_backing(&**array.source())?;
+            array.verify_checksum()?;
         }
         let array = self.convert_to_asdf_datatype(&array, path)?;
         // The output must be readable as a whole.
@@ -347,8 +348,9 @@ impl DudleyToTree<'_, '_, '_> {
             arrays.push(array);
         }
         let Ok(array) = Array::stack(arrays) else { return Ok(None) };
+        let array = array.with_item_name(self.items.file().source().name(), path);
         let array = self.convert_to_asdf_datatype(&array, path)?;
-        self.arrays.build_array_node(&array).map(Some).map_err(|e| e.context(path.to_owned()))
+        self.arrays.build_array_node(&array).map(Some).map_err(|error| error.in_item("", path))
     }
 
     /// The array in a datatype that ASDF has.

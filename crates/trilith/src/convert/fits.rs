@@ -48,7 +48,7 @@ fn build_asdf(fits: &FitsFile, physical_values: bool, account: &mut LossAccount)
     // A header has no array that would be compared.
     for hdu in fits.hdus() {
         if let Err(why) = fits.check(hdu) {
-            taking.account.keep_damaged(&format!("/fits/{}/header", hdu.index()), why)?;
+            taking.account.keep_damaged(&format!("/fits/{}", hdu.index()), why)?;
         }
     }
     let tree = if physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
@@ -66,6 +66,7 @@ impl FitsImport<'_> {
     /// Returns the node of an array; None if it cannot be read and is left out.
     fn build_array_node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
         let read = array.and_then(|array| {
+            let array = array.with_item_name("", &path.to_string());
             self.account.check_readable(&array)?;
             self.builder.array(&array, &ArrayOptions::default())
         });
@@ -398,7 +399,7 @@ fn is_bitwise_equal(a: &Array, b: &Array) -> Result<bool> {
 /// Returns the ASDF file of the last HDU: the tree, and the blocks that are in no HDU. If no ndarray names some of
 /// them, all keep their numbers.
 fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>, account: &mut LossAccount) -> Result<SourceRef> {
-    let blocks = file.sections().all_blocks()?;
+    let blocks = file.blocks_to_copy()?;
     let mut edit = file.tree().edit();
     // If a block must keep its number all do, and an array that goes into an HDU leaves an empty block.
     let unnamed = walk::fixed_number_blocks(file)?;

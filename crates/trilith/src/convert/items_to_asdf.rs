@@ -21,7 +21,8 @@ use crate::yaml::ValueBuilder;
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks, and an error if
 /// the items cannot be read.
 pub(super) fn to_asdf(file: &File, account: &mut LossAccount) -> Result<NewAsdf> {
-    let mut made = TreeBuilder { builder: AsdfBuilder::new(Target::latest()), annotations: Vec::new(), account };
+    let builder = AsdfBuilder::new(Target::latest());
+    let mut made = TreeBuilder { file_name: file.source().name(), builder, annotations: Vec::new(), account };
     let root = file.root();
     let mut built = ValueBuilder::default();
     let mut walk = root.walk();
@@ -56,6 +57,7 @@ pub(super) fn to_asdf(file: &File, account: &mut LossAccount) -> Result<NewAsdf>
 }
 
 struct TreeBuilder<'a> {
+    file_name: &'a str,
     builder: AsdfBuilder<'static>,
     annotations: Vec<(String, ItemAnnotation)>,
     account: &'a mut LossAccount,
@@ -65,7 +67,8 @@ impl TreeBuilder<'_> {
     fn build_leaf_value(&mut self, item: &Item<'_>, kind: ItemKind, path: &str) -> Result<Value> {
         match kind {
             ItemKind::Array => {
-                let array = with_ascii_members(&item.decoder().decode_text(item.array()?)?)?;
+                let array = item.array()?.with_item_name(self.file_name, path);
+                let array = with_ascii_members(&item.decoder().decode_text(array)?)?;
                 self.account.check_readable(&array)?;
                 self.builder.array(&array, &ArrayOptions::default())
             }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::{ConvertOptions, ConvertReport};
 use crate::array::Array;
-use crate::bytes::verify_backing;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -67,6 +66,7 @@ impl LossAccount {
             self.losses.push(loss.code(UNREADABLE));
             return Ok(());
         }
+        let why = why.in_item("", path);
         Err(match why.kind() {
             ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit => {
                 why.add_hint("skip_unreadable (--skip-unreadable) leaves such items out")
@@ -96,7 +96,7 @@ impl LossAccount {
         if !self.skip_unreadable {
             return Ok(());
         }
-        verify_backing(&**array.source())?;
+        array.verify_checksum()?;
         array.for_each_piece(1 << 20, |_| Ok(()))
     }
 

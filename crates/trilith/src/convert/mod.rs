@@ -58,7 +58,7 @@ use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::encoding_chain::ChainStep;
 use crate::codec::{self, BloscCodec, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, ResultExt, SuggestedSetting};
+use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::write_container;
 use crate::progress::Progress;
 
@@ -271,13 +271,15 @@ impl ConvertReport {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, the errors of [`AsdfFile::blocks_to_copy`], and an error if a
+/// block does not decode.
 pub fn convert<W: Write + Seek>(
     file: &AsdfFile,
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
 ) -> Result<ConvertReport> {
+    file.blocks_to_copy()?;
     let tree = file.sections().tree().map(|_| file.tree().text());
     write_converted_file(file, tree, out, options, progress)
 }
@@ -355,7 +357,7 @@ fn write_old<W: Write + Seek>(
 ) -> Result<()> {
     let stored = block.stored_source(file.sections().source())?;
     let written = write_block(file, writer, block, &stored, options, hints.get(&block.index))
-        .with_context(|| format!("block {}", block.index))?;
+        .map_err(|error| walk::name_block_error(file, block.index, error))?;
     if !block.is_streamed() && !is_copied_verbatim(block, options) {
         done.notes.extend(header_losses(block));
     }

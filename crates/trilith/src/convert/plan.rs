@@ -14,12 +14,12 @@ use super::{
     translate, unreadable,
 };
 use crate::array::{Byteorder, Datatype, PackedSource};
-use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text};
+use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text, walk};
 use crate::bytes::{MemorySource, SourceRef};
 use crate::codec::CodecId;
 use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, ResultExt};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 /// The form of storage of a block in the new file.
@@ -137,6 +137,7 @@ impl<'f> ConversionPlan<'f> {
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
         check_target_options(target, options)?;
         let _call = file.limits().call();
+        file.blocks_to_copy()?;
         let mut account = LossAccount::new(options);
         let (mut uses, unchanged) = block_uses::collect_array_uses(file, target, &mut account)?;
         // The document of FINF has no flags, and so no streams.
@@ -163,7 +164,10 @@ impl<'f> ConversionPlan<'f> {
         let options = options.clone();
         let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, account };
         for (number, content) in contents.into_iter().enumerate() {
-            let planned = plan.plan_block(number, content, &uses).with_context(|| format!("block {number}"))?;
+            let planned = plan.plan_block(number, content, &uses).map_err(|error| match content {
+                BlockContent::Block(index) => walk::name_block_error(file, index, error),
+                BlockContent::Array(_) | BlockContent::Empty => error,
+            })?;
             plan.blocks.push(planned);
         }
         Ok(plan)

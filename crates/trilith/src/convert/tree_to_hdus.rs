@@ -139,7 +139,7 @@ impl HduBuilder<'_> {
         let array = match self.file.stored_array(node) {
             Err(error) if error.kind().is_transient() => return Err(error),
             Err(_) => None,
-            Ok(array) => Some(array).filter(|array| !array.is_empty()),
+            Ok(array) => Some(array.with_item_name("", path)).filter(|array| !array.is_empty()),
         };
         let Some(array) = array else {
             self.remaining.push(path.to_owned());

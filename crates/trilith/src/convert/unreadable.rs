@@ -1,4 +1,4 @@
-//! Arrays of an ASDF file whose blocks cannot be decoded, left out if the caller permits it.
+//! Arrays of an ASDF file whose blocks are missing or cannot be decoded, left out if the caller permits it.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,9 @@ use super::block_uses::block_of;
 use super::loss::LossAccount;
 use super::{ConvertOptions, copies_into, is_copied_verbatim};
 use crate::asdf::ndarray::{Ndarray, is_ndarray};
-use crate::asdf::{AsdfFile, Block, Generation, Target};
+use crate::asdf::{AsdfFile, Block, Generation, Target, walk};
 use crate::error::{Error, Result};
+use crate::tree::Edit;
 
 /// Returns the reason if a block has to be decoded for the new file and cannot be. `row` is the generation that is
 /// written, if it is another.
@@ -22,6 +23,33 @@ pub(super) fn undecodable_reason(
         return None;
     }
     file.block_data(block.index as i64).err()
+}
+
+/// Returns the file without the arrays in blocks that it does not have, which are losses; `None` if nothing is missing.
+///
+/// # Errors
+/// Returns the reason why an array cannot be read if [`ConvertOptions::skip_unreadable`] is not set, or if the file is in another one.
+pub(super) fn omit_missing(file: &AsdfFile, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
+    let missing = walk::find_missing_blocks(file)?;
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    if file.container().is_some() {
+        file.blocks_to_copy()?;
+    }
+    let mut edit = file.tree().edit();
+    for (node, why) in missing {
+        let Some(path) = file.tree().path_of(node.id()) else { continue };
+        account.skip_item(&path.to_string(), why)?;
+        edit.delete(&path)?;
+    }
+    without_items(file, edit).map(Some)
+}
+
+/// Returns the file with a tree of which items were deleted.
+fn without_items(file: &AsdfFile, edit: Edit<'_>) -> Result<AsdfFile> {
+    let tree = edit.finish(file.limits())?;
+    Ok(AsdfFile::open(file.sections().source().clone(), file.limits())?.with_tree(tree, file.resolver().clone()))
 }
 
 /// Returns the file without the arrays in blocks that cannot be decoded, which are losses; `None` if all blocks can be decoded.
@@ -72,7 +100,5 @@ pub(super) fn omit_undecodable(
         loss.message = format!("block {index}: {}", loss.message);
         loss
     }));
-    let tree = edit.finish(file.limits())?;
-    let rest = AsdfFile::open(file.sections().source().clone(), file.limits())?.with_tree(tree, file.resolver().clone());
-    Ok(Some(rest))
+    without_items(file, edit).map(Some)
 }

@@ -6,11 +6,11 @@ use std::io::{Seek, Write};
 use super::plan::{BlockData, BlockForm, ConversionPlan, PlannedBlock};
 use super::{BlockHint, ConvertReport, apply_hint};
 use crate::asdf::virtual_file::VirtualFile;
-use crate::asdf::{AsdfFile, BlockLocation, BlockOptions, BlockWriter, FileWriter, encoding_chain as text};
+use crate::asdf::{AsdfFile, BlockLocation, BlockOptions, BlockWriter, FileWriter, encoding_chain as text, walk};
 use crate::bytes::{MemorySource, PieceAccess, SourceRef, for_each_piece, verify_backing};
 use crate::codec::CodecId;
 use crate::codec::encoding_chain::{self, BlockArray};
-use crate::error::{Error, Result, ResultExt};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 impl ConversionPlan<'_> {
@@ -37,7 +37,7 @@ impl ConversionPlan<'_> {
         writer.keep_unused(self.file.sections(), self.blocks.len())?;
         let mut done = ConvertReport::default();
         for (number, planned) in self.blocks.iter().enumerate() {
-            let written = self.write_block(&mut writer, planned).with_context(|| format!("block {number}"))?;
+            let written = self.write_block(&mut writer, planned).map_err(|error| self.name_block_error(number, error))?;
             done.count_block(&written);
             progress.add(written.data_size);
         }
@@ -45,6 +45,25 @@ impl ConversionPlan<'_> {
         account.losses.extend(writer.finish()?);
         (done.losses, done.notes) = (account.losses, account.notes);
         Ok(done)
+    }
+
+    /// Adds to the error of writing a block the path of its array.
+    pub(super) fn name_block_error(&self, number: usize, error: Error) -> Error {
+        match self.blocks.get(number).map(|planned| &planned.data) {
+            Some(BlockData::Block(index)) => walk::name_block_error(self.file, *index, error),
+            _ => error,
+        }
+    }
+
+    /// Adds to the error of opening the planned file the first block that cannot be read.
+    fn name_unreadable_block(&self, error: Error) -> Error {
+        let is_unreadable = |index: usize| {
+            let read = |data: SourceRef| data.read_at(0, &mut vec![0; data.len().min(1) as usize]);
+            self.file.block_data(index as i64).and_then(read).is_err()
+        };
+        let found =
+            self.blocks.iter().position(|planned| matches!(planned.data, BlockData::Block(index) if is_unreadable(index)));
+        found.map_or(error.copy(), |number| self.name_block_error(number, error))
     }
 
     /// Refuses blocks that are more to decode than the command may go through.
@@ -123,7 +142,8 @@ impl ConversionPlan<'_> {
             }
             made.push_bytes(self.source_and_hint(&planned.data)?.0, matches!(planned.form, BlockForm::Streamed));
         }
-        let file = made.open(self.file.limits())?.with_resolver(self.file.resolver().clone());
+        let file = made.open(self.file.limits()).map_err(|error| self.name_unreadable_block(error))?;
+        let file = file.with_resolver(self.file.resolver().clone());
         Ok((file, codecs))
     }
 }

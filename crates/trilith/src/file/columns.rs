@@ -91,7 +91,12 @@ pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>
         return table_columns(&data);
     }
     if let Some(columns) = tagged_columns(table)? {
-        return Ok(Some(columns));
+        let values = |TableColumn { name, item }| {
+            // A broken column is an error when it is read.
+            let item = values_of_column(item.clone()).unwrap_or(item);
+            TableColumn { name, item }
+        };
+        return Ok(Some(columns.into_iter().map(values).collect()));
     }
     if table.kind() == ItemKind::Mapping && table.flags().is_ragged {
         let backend = table.backend();
@@ -114,7 +119,16 @@ pub(super) fn find_column<'f>(table: &Item<'f>, name: &str) -> Result<Option<Ite
         return find_column(&data, name);
     }
     if let Some(columns) = tagged_columns(table)? {
-        return Ok(columns.into_iter().find(|column| column.name == name).map(|column| column.item));
+        if let Some(column) = columns.iter().find(|column| column.name == name) {
+            return values_of_column(column.item.clone()).map(Some);
+        }
+        // A column without a name may be the one that is meant.
+        for column in columns {
+            if child(&column.item, "name")?.is_none_or(|name| name.kind() == ItemKind::Null) {
+                column.item.check_required_keys()?;
+            }
+        }
+        return Ok(None);
     }
     match field_names(table)? {
         Some(names) if names.iter().any(|known| known == name) => ColumnOwner::new(table)?.column(name).map(Some),
@@ -140,13 +154,14 @@ fn field_names(table: &Item<'_>) -> Result<Option<Vec<String>>> {
     Ok(fields.map(|fields| fields.fields().iter().enumerate().map(|(at, field)| field.name_or(at)).collect()))
 }
 
-/// The columns of a mapping with the tag of a table.
+/// The columns of a mapping with the tag of a table, as they are described.
 fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> {
     let backend = table.backend();
     let is_table = |tag: &str| tag.rsplit('/').next().is_some_and(|name| name == "table" || name.starts_with("table-"));
     if table.kind() != ItemKind::Mapping || !backend.metadata(table.location(), MetadataParts::TAG)?.tag.is_some_and(is_table) {
         return Ok(None);
     }
+    table.check_required_keys()?;
     let Some(list) = child(table, "columns")?.filter(|list| list.kind() == ItemKind::List) else { return Ok(None) };
     let names = match child(table, "colnames")? {
         Some(names) => names.owned_children()?.iter().map(|name| Ok(name.text()?.into_owned())).collect::<Result<_>>()?,
@@ -159,15 +174,19 @@ fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> 
             Some(name) => name.text()?.into_owned(),
             None => names.get(at).cloned().unwrap_or_else(|| format!("col{}", at + 1)),
         };
-        columns.push(TableColumn { name, item: values_of(column)? });
+        columns.push(TableColumn { name, item: column });
     }
     Ok(Some(columns))
 }
 
-/// The values of a column: those of its `data`, which may be a quantity or a time, whose `value` has them.
-fn values_of(column: Item<'_>) -> Result<Item<'_>> {
+/// Returns the values of a column: those of its `data`, which may be a quantity or a time, whose `value` has them.
+///
+/// # Errors
+/// Returns the errors of [`Item::check_required_keys`].
+pub(crate) fn values_of_column(column: Item<'_>) -> Result<Item<'_>> {
     let mut item = column;
     for key in ["data", "value"] {
+        item.check_required_keys()?;
         if item.kind() == ItemKind::Mapping
             && let Some(values) = child(&item, key)?
         {

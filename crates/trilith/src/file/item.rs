@@ -12,7 +12,7 @@ use super::item_decoder::ItemDecoder;
 use super::item_header::ItemHeader;
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
-use crate::asdf::AsdfFile;
+use crate::asdf::{AsdfFile, required_keys};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
 use crate::error::{Error, Result};
@@ -425,6 +425,19 @@ impl<'f> Item<'f> {
     pub fn as_asdf(&self) -> Option<(&AsdfFile, Node<'_>)> {
         let any: &dyn Any = self.backend();
         any.downcast_ref::<AsdfFile>().map(|file| (file, file.node_at(&self.place)))
+    }
+
+    /// Refuses a quantity, a table or a column of ASDF that lacks a key without which it does not state what it holds.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the key.
+    #[doc(hidden)]
+    pub fn check_required_keys(&self) -> Result<()> {
+        let Some((_, node)) = self.as_asdf() else { return Ok(()) };
+        required_keys::check_required_keys(node).map_err(|error| match self.path() {
+            Some(path) => error.in_item("", &path),
+            None => error,
+        })
     }
 
     /// Returns a file and a number that no other item has while both are open.

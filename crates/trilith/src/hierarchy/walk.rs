@@ -118,6 +118,11 @@ impl<'l> HierarchyWalk<'l> {
             return Ok(BuiltNode::Value(JsonValue::BigNumber(digits)));
         }
         if is_quantity(item)
+            && let Err(error) = item.check_required_keys()
+        {
+            return Ok(self.report_problem(path, error));
+        }
+        if is_quantity(item)
             && let Some(held) = find_descendant(item, &["value"]).filter(|held| held.kind() == ItemKind::Array)
         {
             return self.convert_quantity(item, &held, path);

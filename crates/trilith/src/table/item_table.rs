@@ -6,7 +6,7 @@ use super::{CellForm, Row, Table, TableCell, TableColumnInfo};
 use crate::array::{Array, Datatype, FloatText, Index};
 use crate::condition::Condition;
 use crate::error::{Error, Result};
-use crate::file::{Item, ItemKind, table_columns};
+use crate::file::{Item, ItemKind, table_columns, values_of_column};
 use crate::suggest::offer;
 use crate::wcs::{PointColumn, PointTable};
 
@@ -144,6 +144,12 @@ impl<'f> ItemTable<'f> {
             table.sort_by(sort)?;
         }
         let is_read = |at: usize| chosen.contains(&at) || condition.as_ref().is_some_and(|condition| condition.uses_column(at));
+        // A table without any other column has no row in which to find out.
+        for (_, column) in self.columns.iter().enumerate().filter(|(at, _)| is_read(*at)) {
+            if let ColumnValues::Unreadable(item) = &column.values {
+                read_values(item).map_err(|error| error.context(format!("column {}", column.info.name)))?;
+            }
+        }
         let rows = RowNumbers::select(self.row_count, selection.rows.as_ref())?;
         let limit = selection.limit.unwrap_or(u64::MAX);
         let mut first = 0;
@@ -239,6 +245,7 @@ fn read_values<'f>(item: &Item<'f>) -> Result<ColumnValues<'f>> {
             }
         }
         kind => {
+            values_of_column(item.clone())?;
             let what = format!("its values are a {}, expected an array or a list", kind.name());
             Err(Error::unsupported(what).hint("select other columns with -c NAME"))
         }

@@ -19,6 +19,24 @@ const MAX_LISTED_PATHS: usize = 4;
 /// Values nest at most this deep: they are dropped by recursion.
 const MAX_VALUE_DEPTH: usize = 1000;
 
+/// Returns `true` if a path leads to `here`, perhaps by way of merge keys or of elements of their lists.
+fn is_merged_path(path: &TreePath, here: &TreePath) -> bool {
+    let mut rest = path.keys().iter().peekable();
+    let mut wanted = here.keys().iter();
+    while let Some(key) = rest.next() {
+        if key != "<<" {
+            if wanted.next() != Some(key) {
+                return false;
+            }
+        } else if rest.peek().is_some_and(|index| index.parse::<usize>().is_ok())
+            && wanted.as_slice().first() != rest.peek().copied()
+        {
+            rest.next();
+        }
+    }
+    wanted.as_slice().is_empty()
+}
+
 impl<'t> Edit<'t> {
     /// Returns `true` if aliases outside of a node refer to it.
     pub(super) fn is_referred(&self, node: Node<'t>) -> bool {
@@ -51,7 +69,7 @@ impl<'t> Edit<'t> {
         let mut walk = self.tree.root().walk(&limits).without_merge();
         let mut others = Vec::new();
         while let Ok(Some(visit)) = walk.try_next() {
-            if visit.node.id() == origin.id() && walk.path() != here {
+            if visit.node.id() == origin.id() && !is_merged_path(&walk.path(), &here) {
                 others.push(walk.path().to_string());
             }
         }

@@ -369,6 +369,17 @@ fn change_of_shared_node_is_noted() {
     assert_eq!(noted("/a/p/q"), ["/a is also /b, /c/0 (anchor &x): the change is in all of them"]);
     assert_eq!(noted("/c/0/p"), ["/c/0 is also /a, /b (anchor &x): the change is in all of them"]);
     assert!(noted("/a").is_empty() && noted("/b").is_empty() && noted("/d").is_empty());
+    // A merge key is no second path to what it merges in.
+    for (text, expected) in [
+        ("k: {<<: &x {p: {q: 1}}}\n", ""),
+        ("k: {<<: [&x {p: {q: 1}}, {r: 2}]}\n", ""),
+        ("k: {<<: &x {p: {q: 1}}}\nb: *x\n", "/k/p is also /b/p (merged in): the change is in all of them"),
+    ] {
+        let tree = Tree::parse(text, &Limits::default()).unwrap();
+        let mut edit = tree.edit();
+        edit.set(&path("/k/p/q"), &2.into()).unwrap();
+        assert_eq!(edit.shared().into_iter().collect::<String>(), expected, "{text}");
+    }
 }
 
 /// Refuses a text that means something else than the edit, whichever way it was written.
