@@ -255,7 +255,7 @@ impl<'py> OpenArguments<'py> {
         }
         let home =
             path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
-        let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
+        let file = py.detach(|| open_file::ensure_layout_outline(file)).map_err(|error| raise_at(&error, path.as_deref()))?;
         let remarks = file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
         crate::edit::issue_warnings(py, remarks)?;
         let is_set = file.as_family().is_some();
@@ -392,7 +392,7 @@ impl File {
             make(&home.path, &how)?;
             trilith::bytes::retry_if_replaced(|| self.held.reopen(&home.path))
         });
-        done?.or_raise(UsageErrorKind::Argument)
+        done?.or_raise_at(UsageErrorKind::Argument, Some(&home.path))
     }
 }
 
@@ -738,8 +738,9 @@ impl File {
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.trilith_file()?;
         let dict = PyDict::new(py);
-        for entry in detach_interruptible(py, || file.digest())?.or_raise(UsageErrorKind::Argument)? {
-            let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(UsageErrorKind::Argument)?;
+        for entry in detach_interruptible(py, || file.digest())?.or_raise_from(UsageErrorKind::Argument, file.source())? {
+            let (_, sums) =
+                entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise_from(UsageErrorKind::Argument, file.source())?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
                 dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
@@ -780,7 +781,7 @@ impl File {
         let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
         // A catalog is right if it is that of its files.
         let verify = || self.held.open_set_of_catalog(&file)?.unwrap_or(file).verify(depth, trilith::Progress::default());
-        Ok(detach_interruptible(py, verify)?.or_raise(UsageErrorKind::Argument)?.problems())
+        Ok(detach_interruptible(py, verify)?.or_raise_at(UsageErrorKind::Argument, self.held.path.as_deref())?.problems())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`.

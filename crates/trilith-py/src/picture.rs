@@ -14,7 +14,7 @@ use trilith_view::{ImageOrigin, IntervalMethod, Limits};
 use crate::array::Array;
 use crate::detached::detach_interruptible;
 use crate::dtype::{from_numpy, import_numpy};
-use crate::errors::{IntoPyResult, UsageErrorKind, raise_at, to_python_error};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 
 /// A picture of an array, as `show` returns it. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
@@ -67,8 +67,8 @@ impl Picture {
         };
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
-            let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(path));
-            return Err(to_python_error(&Error::invalid_input(message), UsageErrorKind::Argument));
+            let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(&path));
+            return Err(raise_at(&Error::invalid_input(message), Some(&path)));
         }
         let done = AtomicFile::create(&path, WriteBasis::Nothing).and_then(|mut file| {
             file.write_all(bytes).map_err(|error| Error::io("writing a picture", error))?;
