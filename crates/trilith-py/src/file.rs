@@ -33,7 +33,7 @@ use crate::{dudley_items, repr, scalar};
 
 /// Opens a file of any format.
 ///
-/// Only the metadata are read. Arrays are read when they are indexed.
+/// Only the metadata are read. Arrays are read when they are indexed. Exceptions about a file have its name in `filename`.
 ///
 /// Parameters
 /// ----------
@@ -302,7 +302,9 @@ fn add_selection(files: &Bound<'_, PyAny>, selection: &mut FileSelection) -> PyR
 ///
 /// Groups are mappings, lists are sequences, and arrays are `Array`s, in every format. A path such as
 /// `"roman/data"` leads to an item below, and `"fits/SCI@EXPTIME"` to an attribute of one: FITS cards, attributes of HDF5,
-/// tags of TIFF. An HDU is indexed as its data: `f["fits/SCI"][:10]`. `print(f)` shows the items, `list(f)` the names at the root, and `visititems` goes through all of them.
+/// tags of TIFF. An HDU is indexed as its data: `f["fits/SCI"][:10]`, `f["fits/CAT"]["flux"]`. Methods of
+/// arrays, such as `mean` and `wcs`, are those of `f["fits/SCI/data"]`. `print(f)` shows the items, `list(f)` the names at the root,
+/// and `visititems` goes through all of them.
 ///
 /// Items of an ASDF file and cards of a FITS file can be set and deleted (`f["meta/seeing"] = 0.7`, `del f["meta/draft"]`).
 /// `update()` writes these changes into the file, and `write_to()` writes them to another one. `asdf` and `layout` give
