@@ -362,6 +362,14 @@ impl<'o> FileJob<'o> {
         if self.is_one_of_many { self.notes.push(text.to_owned()) } else { eprint_line(text) }
     }
 
+    /// Says on stderr that the file has nothing to list, as in `no blocks`; nothing in JSON, which has an empty list.
+    pub(crate) fn note_lack(&mut self, lack: &str) {
+        if !self.session.args.quiet && !self.session.args.json {
+            let label = self.label();
+            self.print_note(&format!("trilith: {label}: {lack}"));
+        }
+    }
+
     /// Prints a warning on stderr, unless `--quiet`, or unless it is the damage, which is printed when the file is opened.
     pub(crate) fn print_warning(&mut self, text: &str) {
         if self.damage.as_deref() != Some(text) {

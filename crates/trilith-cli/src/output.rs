@@ -294,6 +294,11 @@ impl TextTable {
         self.rows.push(cells.into_iter().map(|cell| escape_controls(&cell).into_owned()).collect());
     }
 
+    /// Returns `true` if there is no row below the names of the columns.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
     /// The lines of the table. On a terminal a table that is too wide loses digits of floats, then parts of text, then columns.
     pub(crate) fn print(&self, out: &mut Output) -> Result<()> {
         self.format_lines(terminal_columns()).iter().try_for_each(|line| out.write_line(line))

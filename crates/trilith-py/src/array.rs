@@ -98,7 +98,7 @@ fn load_strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, 
             Ok(())
         })
     };
-    detach_interruptible(py, read)?.or_raise(UsageErrorKind::Argument)?;
+    detach_interruptible(py, read)?.or_raise_from(UsageErrorKind::Argument, array.source())?;
     let list = PyList::empty(py);
     for element in elements {
         match element {
@@ -118,7 +118,7 @@ pub(crate) fn load_array<'py>(py: Python<'py>, array: &Described) -> PyResult<Bo
     let is_mixed = has_utf8(array.datatype());
     let form = if is_mixed { Utf8Form::Bytes } else { Utf8Form::Objects };
     let dtype = to_numpy_with(py, array.datatype(), form)?;
-    array.charge().or_raise(UsageErrorKind::Argument)?;
+    array.charge().or_raise_from(UsageErrorKind::Argument, array.source())?;
     let shape = PyTuple::new(py, array.shape())?;
     // numpy makes text of at least one letter, for which nothing is read.
     let way = if array.nbytes() == 0 { intern!(py, "zeros") } else { intern!(py, "empty") };
@@ -144,7 +144,8 @@ fn read_into(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     let memory = view_bytes(into)?;
     let mut bytes = memory.try_readwrite()?;
     let bytes = bytes.as_slice_mut()?;
-    detach_interruptible(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(UsageErrorKind::Argument)
+    detach_interruptible(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?
+        .or_raise_from(UsageErrorKind::Argument, array.source())
 }
 
 /// Does the same as [`borrow_buffer`], for programs that know no masks and need aligned memory.
@@ -201,7 +202,7 @@ pub(crate) fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<
 /// Returns elements that were read from an array as a masked array with its mask.
 fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let mask = detach_interruptible(py, || array.mask_array())?.or_raise(UsageErrorKind::Argument)?;
+    let mask = detach_interruptible(py, || array.mask_array())?.or_raise_from(UsageErrorKind::Argument, array.source())?;
     let mut arguments = vec![("copy", PyBool::new(py, false).to_owned().into_any())];
     if let Some(mask) = mask {
         arguments.push(("mask", load_array(py, &mask)?));
@@ -333,7 +334,7 @@ impl Array {
     #[getter]
     fn codec(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let Some(place) = self.item_place() else { return Ok(None) };
-        py.detach(|| place.describe_storage()).or_raise(UsageErrorKind::Key)
+        py.detach(|| place.describe_storage()).or_raise_from(UsageErrorKind::Key, place.item.backend().source())
     }
 
     /// The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
@@ -399,7 +400,7 @@ impl Array {
             Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
             Some(Mask::Array(mask)) => {
                 let mask = detach_interruptible(py, || self.array.mask_array())?
-                    .or_raise(UsageErrorKind::Argument)?
+                    .or_raise_from(UsageErrorKind::Argument, self.array.source())?
                     .unwrap_or_else(|| (**mask).clone());
                 Bound::new(py, Array::new(mask, None))?.into_any()
             }
@@ -475,7 +476,11 @@ impl Array {
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
         let Some(place) = this.item_place() else { return Ok(slf) };
-        let array = place.item.decoder().widen_small_floats(this.array.clone()).or_raise(UsageErrorKind::Argument)?;
+        let array = place
+            .item
+            .decoder()
+            .widen_small_floats(this.array.clone())
+            .or_raise_from(UsageErrorKind::Argument, this.array.source())?;
         if array.datatype() == this.array.datatype() {
             return Ok(slf);
         }
@@ -529,8 +534,8 @@ impl Array {
     /// ((2, 2), [4, 6])
     fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match parse_index(index)? {
-            IndexKind::Field(name) => self.array.field(&name).or_raise(UsageErrorKind::Key)?,
-            IndexKind::Basic(parts, _) => self.array.slice(&parts).or_raise(UsageErrorKind::Index)?,
+            IndexKind::Field(name) => self.array.field(&name).or_raise_from(UsageErrorKind::Key, self.array.source())?,
+            IndexKind::Basic(parts, _) => self.array.slice(&parts).or_raise_from(UsageErrorKind::Index, self.array.source())?,
             IndexKind::Advanced => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
         };
         Ok(Self::new(array, self.way.as_ref().map(|way| way.index(py, index))))
@@ -646,13 +651,15 @@ impl Array {
     /// (10, 4)
     #[getter]
     fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let chunk = detach_interruptible(py, || self.array.chunk_shape())?.or_raise(UsageErrorKind::Argument)?;
+        let chunk = detach_interruptible(py, || self.array.chunk_shape())?
+            .or_raise_from(UsageErrorKind::Argument, self.array.source())?;
         chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()
     }
 
     /// Lengths of parts of whole rows of about this number of bytes, which suit the storage of the array.
     fn _row_parts<'py>(&self, py: Python<'py>, bytes: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let parts = detach_interruptible(py, || self.array.row_parts(bytes))?.or_raise(UsageErrorKind::Argument)?;
+        let parts = detach_interruptible(py, || self.array.row_parts(bytes))?
+            .or_raise_from(UsageErrorKind::Argument, self.array.source())?;
         parts.map(|parts| PyTuple::new(py, parts)).transpose()
     }
 
@@ -687,9 +694,9 @@ impl Array {
     fn __getitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), &slf.get().array);
         match parse_index(index)? {
-            IndexKind::Field(name) => read(py, &array.field(&name).or_raise(UsageErrorKind::Key)?),
+            IndexKind::Field(name) => read(py, &array.field(&name).or_raise_from(UsageErrorKind::Key, array.source())?),
             IndexKind::Basic(parts, open) => {
-                let part = array.slice(&parts).or_raise(UsageErrorKind::Index)?;
+                let part = array.slice(&parts).or_raise_from(UsageErrorKind::Index, array.source())?;
                 let made = read(py, &part)?;
                 if part.shape().is_empty() && !open { made.get_item(PyTuple::empty(py)) } else { Ok(made) }
             }

@@ -52,7 +52,7 @@ impl Asdf {
         let (tree, list) = (PyDict::new(py), PyList::empty(py));
         let Some(file) = file.as_asdf() else { return Ok((tree, list)) };
         let sections = file.sections();
-        let blocks = py.detach(|| sections.blocks()).or_raise(UsageErrorKind::Argument)?;
+        let blocks = py.detach(|| sections.blocks()).or_raise_from(UsageErrorKind::Argument, sections.source())?;
         dict.set_item("header", &sections.header().line)?;
         dict.set_item("standard", sections.header().standard())?;
         dict.set_item("size", file.size())?;
@@ -159,6 +159,6 @@ impl Asdf {
             let len = source.len();
             Array::new(source, 0, Datatype::Uint8, Byteorder::NATIVE, vec![len])
         });
-        Ok(array::Array::new(made.or_raise(UsageErrorKind::Index)?, None))
+        Ok(array::Array::new(made.or_raise_from(UsageErrorKind::Index, file.sections().source())?, None))
     }
 }

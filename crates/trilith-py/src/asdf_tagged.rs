@@ -88,7 +88,7 @@ impl<'py> TaggedCopier<'_, 'py> {
             return Ok(Some(done.clone()));
         }
         if let Some(file) = self.arrays.filter(|_| is_ndarray(node)) {
-            let array = self.py.detach(|| file.array(node)).or_raise(UsageErrorKind::Key)?;
+            let array = self.py.detach(|| file.array(node)).or_raise_from(UsageErrorKind::Key, file.sections().source())?;
             let made = array::read(self.py, &array)?;
             self.done.insert(id, made.clone());
             return Ok(Some(made));

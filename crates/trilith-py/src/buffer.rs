@@ -62,7 +62,7 @@ pub(crate) fn verify_borrowed(array: &Bound<'_, PyAny>) -> PyResult<()> {
     loop {
         if let Ok(lent) = at.cast::<BorrowedBuffer>() {
             let source = lent.get().source.clone();
-            return detach_interruptible(py, || verify_backing(&*source))?.or_raise(UsageErrorKind::Argument);
+            return detach_interruptible(py, || verify_backing(&*source))?.or_raise_from(UsageErrorKind::Argument, &source);
         }
         let base = at.getattr_opt(intern!(py, "base"))?.filter(|base| !base.is_none());
         match base.map_or_else(|| at.getattr_opt(intern!(py, "obj")), |base| Ok(Some(base)))? {

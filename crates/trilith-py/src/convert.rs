@@ -104,7 +104,7 @@ pub(crate) fn convert(
     };
     if to.is_none() {
         check_name(&target.path().to_string_lossy(), FileFormat::from(&how.to), "choose another name")
-            .or_raise(UsageErrorKind::Argument)?;
+            .map_err(|error| raise_at(&error, Some(target.path())))?;
     }
     if let Some(name) = codec {
         how.set_codec(name).or_raise(UsageErrorKind::Argument)?;

@@ -50,13 +50,13 @@ pub(crate) fn set_value(
     {
         return stage_elements(py, file, under, path, value);
     }
-    let target = target_of(opened.edit().or_raise(UsageErrorKind::Argument)?.file());
+    let target = target_of(opened.edit().or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?.file());
     let options = array_options(storage.codec, storage.level)?;
     let mut collector = ValueCollector::new(target, if storage.inline { u64::MAX } else { 0 });
     let value = collector.collect_value(value)?;
     let items = collector.detach()?;
     let path = find_place(&opened, path)?;
-    let (value, arrays) = items.extract_arrays(target, value).or_raise(UsageErrorKind::Argument)?;
+    let (value, arrays) = items.extract_arrays(target, value).or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?;
     // An array replaces another at once, because the old one determines the storage.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
     let mut steps = if is_array { Vec::new() } else { vec![PendingEdit::Set(path.clone(), value)] };
@@ -79,16 +79,16 @@ fn stage_elements(py: Python<'_>, file: &OpenFile, under: &DudleyFile, path: &st
     };
     // Tried at once, so that the caller gets the error.
     let step = [(path, elements)];
-    py.detach(|| check_elements(under, &step)).or_raise(UsageErrorKind::Argument)?;
+    py.detach(|| check_elements(under, &step)).or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?;
     file.lock_state().edits.extend(step.into_iter().map(|(path, elements)| PendingEdit::Elements(path, elements)));
     Ok(())
 }
 
 /// The place of an item in the tree. A FITS card is an attribute of its HDU as well.
 fn find_place(file: &File, path: &str) -> PyResult<TreePath> {
-    let change = file.edit().or_raise(UsageErrorKind::Argument)?;
+    let change = file.edit().or_raise_from(UsageErrorKind::Argument, file.source())?;
     let path = if path.is_empty() || path.starts_with('/') { Cow::Borrowed(path) } else { Cow::Owned(format!("/{path}")) };
-    resolve_tree_path(change.file(), &path).or_raise(UsageErrorKind::Key)
+    resolve_tree_path(change.file(), &path).or_raise_from(UsageErrorKind::Key, file.source())
 }
 
 /// Removes a key or an item.
@@ -118,7 +118,7 @@ pub(crate) fn extract_key_path(key: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// Adds to the changes that the next update makes.
 fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyResult<()> {
-    file.file()?.edit().or_raise(UsageErrorKind::Argument)?;
+    file.file()?.edit().or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?;
     file.writable_path()?;
     let done = py.detach(|| {
         let _turn = file.write_lock();
@@ -143,7 +143,7 @@ fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyRe
         state.edits.extend(steps);
         Ok(())
     });
-    done.or_raise(UsageErrorKind::Key)
+    done.or_raise_at(UsageErrorKind::Key, file.path.as_deref())
 }
 
 /// Adds rows to a streamed array and opens the file again.
@@ -161,7 +161,7 @@ pub(crate) fn append_array_rows(py: Python<'_>, file: &OpenFile, path: &str, row
         append_rows(opened.edit()?.file(), &path, &array)?;
         file.reopen(own)
     });
-    done?.or_raise(UsageErrorKind::Argument)
+    done?.or_raise_at(UsageErrorKind::Argument, file.path.as_deref())
 }
 
 /// A file with changes that were not written yet.
@@ -202,7 +202,7 @@ pub(crate) fn write_to(
             warnings.extend(damaged.iter().map(|found| format!("{found}; it keeps this checksum")));
             trilith::Result::Ok((out.into_inner(), warnings))
         })?;
-        let (bytes, warnings) = done.or_raise(UsageErrorKind::Argument)?;
+        let (bytes, warnings) = done.or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?;
         write_all(target, &bytes)?;
         return issue_warnings(py, warnings);
     }
@@ -259,5 +259,5 @@ pub(crate) fn save_staged_steps(py: Python<'_>, file: &OpenFile, in_place: bool)
         file.reopen(path)?;
         Ok(saved.warnings)
     });
-    issue_warnings(py, done?.or_raise(UsageErrorKind::Argument)?)
+    issue_warnings(py, done?.or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?)
 }

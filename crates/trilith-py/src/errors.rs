@@ -6,9 +6,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::{
     PyIndexError, PyInterruptedError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError,
 };
+use pyo3::intern;
 use pyo3::prelude::*;
 use trilith::SuggestedSetting;
-use trilith::bytes::display_name;
+use trilith::bytes::{LocalFile, Source, SourceBacking, SourceRef, display_name, is_url};
 use trilith::{Error, ErrorKind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
@@ -66,32 +67,68 @@ fn describe_setting(setting: &SuggestedSetting) -> String {
 
 /// `EISDIR` on every system that Python runs on.
 const IS_A_DIRECTORY: i32 = 21;
+/// `EIO`, for errors that the operating system has no number for.
+const IO_ERROR: i32 = 5;
+/// `EINTR`.
+const INTERRUPTED: i32 = 4;
 
-/// Returns the exception for an error about a path; for a folder it is `IsADirectoryError`. An error of the operating system has
-/// the name of the file as `filename`.
+/// Returns the exception for an error about a path; for a folder it is `IsADirectoryError`. It has the path as `filename`.
 pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
     let Some(path) = path else { return to_python_error(error, UsageErrorKind::Argument) };
     if error.kind() == ErrorKind::InvalidInput && path.is_dir() {
         return PyIsADirectoryError::new_err((IS_A_DIRECTORY, "Is a directory", path.as_os_str().to_owned()));
     }
-    match error.io_error().and_then(std::io::Error::raw_os_error).zip(reason_at(error, path)) {
-        Some((code, reason)) => PyOSError::new_err((code, reason, path.as_os_str().to_owned())),
-        None => {
-            let (text, name) = (error.text_in(&describe_setting), path.to_string_lossy());
-            // An error of a format is about a place in the file.
-            let is_named = error.kind() != ErrorKind::Malformed || text.contains(&*name);
-            to_exception(error, &if is_named { text } else { format!("{name}: {text}") }, UsageErrorKind::Argument)
+    let (text, name) = (error.text_in(&describe_setting), path.to_string_lossy());
+    // An error of a format is about a place in the file.
+    let is_named = error.kind() != ErrorKind::Malformed || text.contains(&*name);
+    let text = if is_named { text } else { format!("{name}: {text}") };
+    raise_about(error, &text, UsageErrorKind::Argument, path)
+}
+
+/// Returns the exception for an error that bytes of a source led to. It has the path or the URL of the source as `filename`.
+pub(crate) fn raise_from(error: &Error, about: UsageErrorKind, source: &dyn Source) -> PyErr {
+    let file = source.backing().and_then(SourceBacking::local_file);
+    match file.and_then(LocalFile::given_path) {
+        Some(path) => raise_about(error, &error.text_in(&describe_setting), about, path),
+        None if is_url(source.name()) && error.kind() != ErrorKind::Io => {
+            with_filename(to_python_error(error, about), source.name().as_ref())
         }
+        None => to_python_error(error, about),
     }
 }
 
-/// Returns the text of an error without the name of the file, if it is about opening or writing that file.
-fn reason_at(error: &Error, path: &Path) -> Option<String> {
-    let text = error.text_in(&describe_setting);
-    let rest = text.strip_prefix("opening ").or_else(|| text.strip_prefix("writing "))?;
-    let reason = rest.strip_prefix(&*path.to_string_lossy())?.strip_prefix(": ")?;
-    let code = format!(" (os error {})", error.io_error()?.raw_os_error()?);
-    Some(reason.replacen(&code, "", 1))
+/// Returns the exception for an error about a file. An `OSError` has a number, because its text has the name only with one.
+fn raise_about(error: &Error, text: &str, about: UsageErrorKind, path: &Path) -> PyErr {
+    let name = path.as_os_str().to_owned();
+    match error.kind() {
+        ErrorKind::Io => {
+            let code = error.io_error().and_then(std::io::Error::raw_os_error);
+            PyOSError::new_err((code.unwrap_or(IO_ERROR), remove_name(text, path, code), name))
+        }
+        ErrorKind::Cancelled => PyInterruptedError::new_err((INTERRUPTED, remove_name(text, path, None), name)),
+        _ => with_filename(to_exception(error, text, about), path),
+    }
+}
+
+/// Adds the name of the file to an exception.
+fn with_filename(exception: PyErr, name: &Path) -> PyErr {
+    Python::attach(|py| {
+        // An exception without attributes stays as it is.
+        let _ = exception.value(py).setattr(intern!(py, "filename"), name.as_os_str());
+    });
+    exception
+}
+
+/// Returns a text without the name of the file, which Python adds, and without the number of the error.
+fn remove_name(text: &str, path: &Path, code: Option<i32>) -> String {
+    let name = path.to_string_lossy();
+    let text = ["opening ", "writing "]
+        .iter()
+        .find_map(|verb| text.strip_prefix(verb)?.strip_prefix(&*name)?.strip_prefix(": "))
+        .unwrap_or(text);
+    let text = text.replacen(&format!("{name}: "), "", 1);
+    let text = code.map_or_else(|| text.clone(), |code| text.replacen(&format!(" (os error {code})"), "", 1));
+    display_name(&text).into_owned()
 }
 
 /// `OSError(errno, message)` makes itself a `FileNotFoundError` and the like.
@@ -106,10 +143,27 @@ fn os_error(error: &Error, message: String) -> PyErr {
 pub(crate) trait IntoPyResult<T> {
     /// The value, or the exception for an error about this.
     fn or_raise(self, about: UsageErrorKind) -> PyResult<T>;
+
+    /// The value, or the exception for an error about this in a file.
+    fn or_raise_at(self, about: UsageErrorKind, path: Option<&Path>) -> PyResult<T>;
+
+    /// The value, or the exception for an error about this in the file that `source` reads.
+    fn or_raise_from(self, about: UsageErrorKind, source: &SourceRef) -> PyResult<T>;
 }
 
 impl<T> IntoPyResult<T> for trilith::Result<T> {
     fn or_raise(self, about: UsageErrorKind) -> PyResult<T> {
         self.map_err(|error| to_python_error(&error, about))
+    }
+
+    fn or_raise_at(self, about: UsageErrorKind, path: Option<&Path>) -> PyResult<T> {
+        self.map_err(|error| match path {
+            Some(path) => raise_about(&error, &error.text_in(&describe_setting), about, path),
+            None => to_python_error(&error, about),
+        })
+    }
+
+    fn or_raise_from(self, about: UsageErrorKind, source: &SourceRef) -> PyResult<T> {
+        self.map_err(|error| raise_from(&error, about, &**source))
     }
 }

@@ -33,7 +33,7 @@ use crate::{dudley_items, repr, scalar};
 
 /// Opens a file of any format.
 ///
-/// Only the metadata are read. Arrays are read when they are indexed.
+/// Only the metadata are read. Arrays are read when they are indexed. Exceptions about a file have its name in `filename`.
 ///
 /// Parameters
 /// ----------
@@ -255,7 +255,7 @@ impl<'py> OpenArguments<'py> {
         }
         let home =
             path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
-        let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
+        let file = py.detach(|| open_file::ensure_layout_outline(file)).map_err(|error| raise_at(&error, path.as_deref()))?;
         let remarks = file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
         crate::edit::issue_warnings(py, remarks)?;
         let is_set = file.as_family().is_some();
@@ -302,7 +302,9 @@ fn add_selection(files: &Bound<'_, PyAny>, selection: &mut FileSelection) -> PyR
 ///
 /// Groups are mappings, lists are sequences, and arrays are `Array`s, in every format. A path such as
 /// `"roman/data"` leads to an item below, and `"fits/SCI@EXPTIME"` to an attribute of one: FITS cards, attributes of HDF5,
-/// tags of TIFF. An HDU is indexed as its data: `f["fits/SCI"][:10]`. `print(f)` shows the items, `list(f)` the names at the root, and `visititems` goes through all of them.
+/// tags of TIFF. An HDU is indexed as its data: `f["fits/SCI"][:10]`, `f["fits/CAT"]["flux"]`. Methods of
+/// arrays, such as `mean` and `wcs`, are those of `f["fits/SCI/data"]`. `print(f)` shows the items, `list(f)` the names at the root,
+/// and `visititems` goes through all of them.
 ///
 /// Items of an ASDF file and cards of a FITS file can be set and deleted (`f["meta/seeing"] = 0.7`, `del f["meta/draft"]`).
 /// `update()` writes these changes into the file, and `write_to()` writes them to another one. `asdf` and `layout` give
@@ -392,7 +394,7 @@ impl File {
             make(&home.path, &how)?;
             trilith::bytes::retry_if_replaced(|| self.held.reopen(&home.path))
         });
-        done?.or_raise(UsageErrorKind::Argument)
+        done?.or_raise_at(UsageErrorKind::Argument, Some(&home.path))
     }
 }
 
@@ -738,8 +740,9 @@ impl File {
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.trilith_file()?;
         let dict = PyDict::new(py);
-        for entry in detach_interruptible(py, || file.digest())?.or_raise(UsageErrorKind::Argument)? {
-            let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(UsageErrorKind::Argument)?;
+        for entry in detach_interruptible(py, || file.digest())?.or_raise_from(UsageErrorKind::Argument, file.source())? {
+            let (_, sums) =
+                entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise_from(UsageErrorKind::Argument, file.source())?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
                 dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
@@ -780,7 +783,7 @@ impl File {
         let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
         // A catalog is right if it is that of its files.
         let verify = || self.held.open_set_of_catalog(&file)?.unwrap_or(file).verify(depth, trilith::Progress::default());
-        Ok(detach_interruptible(py, verify)?.or_raise(UsageErrorKind::Argument)?.problems())
+        Ok(detach_interruptible(py, verify)?.or_raise_at(UsageErrorKind::Argument, self.held.path.as_deref())?.problems())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`.

@@ -62,6 +62,6 @@ impl FileSet {
         let file = slf.as_super().get().trilith_file()?;
         let Some(set) = file.as_family() else { return Ok(Vec::new()) };
         let found = slf.py().detach(|| set.omitted(&format!("/{}", key.trim_start_matches('/'))));
-        Ok(found.or_raise(UsageErrorKind::Key)?.into_iter().map(|one| one.file).collect())
+        Ok(found.or_raise_from(UsageErrorKind::Key, file.source())?.into_iter().map(|one| one.file).collect())
     }
 }

@@ -23,7 +23,7 @@ fn with_backend<R: Send>(opened: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Backe
         return Err(PyTypeError::new_err(format!("expected an open file, found {}", opened.get_type().qualname()?)));
     };
     let file = file.get().trilith_file()?;
-    detach_interruptible(opened.py(), || work(file.backend()))?.or_raise(UsageErrorKind::Argument)
+    detach_interruptible(opened.py(), || work(file.backend()))?.or_raise_from(UsageErrorKind::Argument, file.source())
 }
 
 /// A node: path, attributes, array, names of its axes, path of its mask, and the value that marks missing elements.
@@ -40,7 +40,9 @@ fn to_tuple(py: Python<'_>, node: Node) -> PyResult<NodeTuple<'_>> {
     }
     // Zarr has no objects: strings that are not in their declared encoding are bytes there, and so are the others.
     let array = match node.array {
-        Some(array) if has_utf8(array.datatype()) => Some(utf8_as_bytes(&array).or_raise(UsageErrorKind::Argument)?),
+        Some(array) if has_utf8(array.datatype()) => {
+            Some(utf8_as_bytes(&array).or_raise_from(UsageErrorKind::Argument, array.source())?)
+        }
         array => array,
     };
     let array = array.map(|array| Bound::new(py, Array::new(array, None))).transpose()?;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use trilith::Limits;
 use trilith::bytes::{self, LocalOptions, NewFile, NoReferences, WriteBasis, read_text};
 use trilith::dudley::{
     Catalog, CatalogListing, DudleyFile, LayoutStorage, LayoutValues, ParamSetting, StreamOptions, native_order,
 };
 use trilith::file::{FileFinder, FileFormat, check_name};
 use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptions, parse};
+use trilith::{Error, Limits};
 
 use crate::detached::detach_interruptible;
 use crate::dudley_items;
@@ -100,7 +100,7 @@ impl Layout {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let made =
             py.detach(|| read(&read_text(&path, Limits::from_env()?.text)?).map_err(|e| e.context(path.display().to_string())));
-        Ok(Self(made.or_raise(UsageErrorKind::Argument)?, Some(path)))
+        Ok(Self(made.map_err(|error| raise_at(&error, Some(&path)))?, Some(path)))
     }
 
     /// Writes a native file with this layout. An existing file is replaced when all is written.
@@ -150,7 +150,7 @@ impl Layout {
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let format = if raw { FileFormat::Raw } else { FileFormat::Dudley };
-        check_name(&path.to_string_lossy(), format, "choose another name").or_raise(UsageErrorKind::Argument)?;
+        check_name(&path.to_string_lossy(), format, "choose another name").map_err(|error| raise_at(&error, Some(&path)))?;
         let (filling, order) = self.extract_filling(values, items, byteorder)?;
         let storage = match (raw, embed) {
             (true, _) => LayoutStorage::Raw,
@@ -282,6 +282,7 @@ impl Layout {
             Ok(file) => vec![file],
             Err(_) => files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?,
         };
+        let mut opened = None;
         let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
             let known = add.then(|| DudleyFile::open(bytes::open(&path, LocalOptions::default())?, None, &limits)).transpose()?;
@@ -294,6 +295,7 @@ impl Layout {
             (how.layout, how.order, how.params) = (Some(self.0.clone()), order.or(of_catalog), params);
             listed.as_ref().map_or(Ok(()), |listed| listed.check_added_params(&how.params))?;
             let mut open = |path: &Path, how: StreamOptions| {
+                opened = Some(path.to_path_buf());
                 DudleyFile::open_with(trilith::OpenOptions::new().source(path)?.0, &NoReferences, how, &limits)
             };
             let named = FileFinder::new().all_files(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
@@ -310,7 +312,17 @@ impl Layout {
             file.commit()?;
             trilith::Result::Ok(listing.warnings)
         })?;
-        issue_warnings(py, done.map_err(|error| raise_at(&error, Some(&path)))?)
+        let raise = |error: Error| {
+            let text = error.to_string();
+            let text = text.strip_prefix("opening ").unwrap_or(&text);
+            // An error about a listed file begins with its name.
+            let mut listed = opened.iter().chain(&files);
+            let is_subject =
+                |file: &&PathBuf| text.strip_prefix(&*file.to_string_lossy()).is_some_and(|rest| rest.starts_with(": "));
+            let subject = listed.find(is_subject).unwrap_or(&path);
+            raise_at(&error, Some(subject))
+        };
+        issue_warnings(py, done.map_err(raise)?)
     }
 
     /// The dialect: "2025" or "2026".

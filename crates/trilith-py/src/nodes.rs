@@ -14,7 +14,7 @@ use trilith::tree::Scalar;
 
 use crate::array::Array;
 use crate::array_origin::{ArrayOrigin, FileOrigin};
-use crate::errors::{IntoPyResult, LimitError, UsageErrorKind, to_python_error};
+use crate::errors::{IntoPyResult, LimitError, UsageErrorKind, raise_from};
 use crate::mapping::{Mapping, MappingBase, TableMapping};
 use crate::{asdf_tagged, repr, scalar};
 
@@ -47,19 +47,19 @@ impl ItemRef {
         if self.item.kind() != ItemKind::Reference {
             return Ok(self);
         }
-        let found = py.detach(|| self.item.resolve()).or_raise(UsageErrorKind::Key)?;
+        let found = py.detach(|| self.item.resolve()).or_raise_from(UsageErrorKind::Key, self.item.backend().source())?;
         Ok(self.for_item(found))
     }
 
     /// The item that a key or a path leads to from here.
     pub(crate) fn find_by_path(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
-        let found = py.detach(|| self.item.find(path)).or_raise(UsageErrorKind::Key)?;
+        let found = py.detach(|| self.item.find(path)).or_raise_from(UsageErrorKind::Key, self.item.backend().source())?;
         Ok(found.map(|item| self.for_item(item)))
     }
 
     /// The error for a path that leads nowhere.
     pub(crate) fn key_error(&self, path: &str) -> PyErr {
-        to_python_error(&missing_item_error(&self.item, path), UsageErrorKind::Key)
+        raise_from(&missing_item_error(&self.item, path), UsageErrorKind::Key, &**self.item.backend().source())
     }
 
     /// The whole tag of the item.
@@ -84,10 +84,12 @@ impl ItemRef {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
             ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
             ItemKind::Mapping if self.is_plain_mapping() => self.into_mapping(py),
-            ItemKind::Mapping => match py.detach(|| integer_digits(&self.item)).or_raise(UsageErrorKind::Key)? {
-                Some(digits) => scalar::digits_to_python_int(py, &digits),
-                None => self.into_mapping(py),
-            },
+            ItemKind::Mapping => {
+                match py.detach(|| integer_digits(&self.item)).or_raise_from(UsageErrorKind::Key, self.item.backend().source())? {
+                    Some(digits) => scalar::digits_to_python_int(py, &digits),
+                    None => self.into_mapping(py),
+                }
+            }
             ItemKind::Reference => self.resolve_reference(py)?.into_python(py),
             _ => scalar::to_python(py, &self.item),
         }
@@ -95,12 +97,15 @@ impl ItemRef {
 
     /// The array that the item is.
     fn array(self, py: Python<'_>) -> PyResult<Array> {
-        let array = py.detach(|| self.item.decoder().read()).or_raise(UsageErrorKind::Key)?;
+        let array = py.detach(|| self.item.decoder().read()).or_raise_from(UsageErrorKind::Key, self.item.backend().source())?;
         let any: &dyn std::any::Any = self.item.backend();
         if array.mask().is_some()
             && let (Some(set), Some(path)) = (any.downcast_ref::<FileSet>(), self.item.path())
         {
-            crate::edit::issue_warnings(py, py.detach(|| set.remarks(&path)).or_raise(UsageErrorKind::Key)?)?;
+            crate::edit::issue_warnings(
+                py,
+                py.detach(|| set.remarks(&path)).or_raise_from(UsageErrorKind::Key, self.item.backend().source())?,
+            )?;
         }
         Ok(Array::new(array, Some(ArrayOrigin::for_item(self))))
     }
@@ -181,13 +186,13 @@ impl ItemRef {
 
     /// The pairs of a mapping, or the items of a sequence.
     pub(crate) fn members(&self) -> PyResult<Vec<(Option<Scalar<'_>>, Self)>> {
-        let members = self.item.keyed_children().or_raise(UsageErrorKind::Key)?;
+        let members = self.item.keyed_children().or_raise_from(UsageErrorKind::Key, self.item.backend().source())?;
         Ok(members.into_iter().map(|(key, item)| (key, self.for_item(item))).collect())
     }
 
     /// Returns the number of members.
     pub(crate) fn len(&self) -> PyResult<usize> {
-        Ok(self.item.keyed_children().or_raise(UsageErrorKind::Key)?.len())
+        Ok(self.item.keyed_children().or_raise_from(UsageErrorKind::Key, self.item.backend().source())?.len())
     }
 
     fn child_values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -210,7 +215,9 @@ impl DeepCopier {
     /// An item and what is below it.
     pub(crate) fn copy_item<'py>(&mut self, py: Python<'py>, place: ItemRef) -> PyResult<Bound<'py, PyAny>> {
         let kind = place.item.kind();
-        if !kind.is_collection() || integer_digits(&place.item).or_raise(UsageErrorKind::Key)?.is_some() {
+        if !kind.is_collection()
+            || integer_digits(&place.item).or_raise_from(UsageErrorKind::Key, place.item.backend().source())?.is_some()
+        {
             return place.into_python(py);
         }
         let id = match place.item.location() {
@@ -321,8 +328,9 @@ impl Sequence {
     ///     If the items are not equal.
     #[getter]
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Array>> {
-        let array =
-            py.detach(|| self.0.item.decoder().decode_text(self.0.item.as_array()?)).or_raise(UsageErrorKind::Argument)?;
+        let array = py
+            .detach(|| self.0.item.decoder().decode_text(self.0.item.as_array()?))
+            .or_raise_from(UsageErrorKind::Argument, self.0.item.backend().source())?;
         Bound::new(py, Array::new(array, Some(ArrayOrigin::for_item(self.0.clone()))))
     }
 
@@ -370,7 +378,11 @@ impl Sequence {
         };
         let len = if at < 0 { self.0.len()? as u64 } else { 0 };
         let place = at.checked_add_unsigned(len).and_then(|at| usize::try_from(at).ok());
-        let item = place.map(|at| self.0.item.get(&at.to_string())).transpose().or_raise(UsageErrorKind::Key)?.flatten();
+        let item = place
+            .map(|at| self.0.item.get(&at.to_string()))
+            .transpose()
+            .or_raise_from(UsageErrorKind::Key, self.0.item.backend().source())?
+            .flatten();
         match item {
             Some(item) => self.0.for_item(item).into_python(py),
             None => Err(PyIndexError::new_err(format!("index {at} is outside a list of {} items", self.0.len()?))),

@@ -119,7 +119,7 @@ pub(crate) fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResul
         Some(id) => Writer::open_id(&path, id),
         None => Writer::open(&path),
     });
-    Ok(ParallelWriter { writer: opened.or_raise(UsageErrorKind::Argument)? })
+    Ok(ParallelWriter { writer: opened.map_err(|error| raise_at(&error, Some(&path)))? })
 }
 
 /// Makes a path absolute, because another process may have another working directory.
@@ -167,7 +167,7 @@ impl ParallelWriter {
     /// Number of elements of each array that were not written yet.
     #[getter]
     fn unwritten(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
-        detach_interruptible(py, || self.writer.unwritten())?.or_raise(UsageErrorKind::Argument)
+        detach_interruptible(py, || self.writer.unwritten())?.or_raise_at(UsageErrorKind::Argument, Some(self.writer.path()))
     }
 
     /// Writes a region of an array. When it returns, the elements are on the disk.
@@ -205,7 +205,8 @@ impl ParallelWriter {
         };
         let data = dudley_items::collect_array(data)?;
         let path = normalize_tree_path(path);
-        detach_interruptible(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(UsageErrorKind::Argument)
+        detach_interruptible(py, || self.writer.write_region(&path, &indices, &data))?
+            .or_raise_at(UsageErrorKind::Argument, Some(self.writer.path()))
     }
 
     /// Computes the checksums and puts the file in place. No process may be writing.
@@ -235,10 +236,13 @@ impl ParallelWriter {
             for (path, array) in self.writer.arrays() {
                 let value = crate::dtype::import_numpy(py)?.call_method1("full", ((), fill, to_numpy(py, array.datatype())?))?;
                 let value = dudley_items::collect_array(&value)?;
-                detach_interruptible(py, || self.writer.fill(path, &value))?.or_raise(UsageErrorKind::Argument)?;
+                detach_interruptible(py, || self.writer.fill(path, &value))?
+                    .or_raise_at(UsageErrorKind::Argument, Some(self.writer.path()))?;
             }
         }
-        detach_interruptible(py, || self.writer.finish())?.or_raise(UsageErrorKind::Argument).map(drop)
+        detach_interruptible(py, || self.writer.finish())?
+            .or_raise_at(UsageErrorKind::Argument, Some(self.writer.path()))
+            .map(drop)
     }
 
     /// Removes the unfinished file. A file that was at the path before stays.
@@ -255,7 +259,7 @@ impl ParallelWriter {
     /// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
     /// >>> work.abort()
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.writer.abort()).or_raise(UsageErrorKind::Argument)
+        py.detach(|| self.writer.abort()).or_raise_at(UsageErrorKind::Argument, Some(self.writer.path()))
     }
 
     /// Returns one of the arrays as a target of assignments: `work["data"][0:10] = rows`. dask's `store` takes it, too.

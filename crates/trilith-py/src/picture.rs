@@ -14,7 +14,8 @@ use trilith_view::{ImageOrigin, IntervalMethod, Limits};
 use crate::array::Array;
 use crate::detached::detach_interruptible;
 use crate::dtype::{from_numpy, import_numpy};
-use crate::errors::{IntoPyResult, UsageErrorKind, raise_at, to_python_error};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
+use crate::mapping::MappingBase;
 
 /// A picture of an array, as `show` returns it. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
@@ -67,8 +68,8 @@ impl Picture {
         };
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
-            let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(path));
-            return Err(to_python_error(&Error::invalid_input(message), UsageErrorKind::Argument));
+            let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(&path));
+            return Err(raise_at(&Error::invalid_input(message), Some(&path)));
         }
         let done = AtomicFile::create(&path, WriteBasis::Nothing).and_then(|mut file| {
             file.write_all(bytes).map_err(|error| Error::io("writing a picture", error))?;
@@ -104,7 +105,7 @@ impl Picture {
 /// Parameters
 /// ----------
 /// array : Array or array_like
-///     An array of a file, of which only the needed part is read, or any array that numpy takes.
+///     An array of a file, of which only the needed part is read, the HDU of an image, or any array that numpy takes.
 /// interval : str
 ///     Display limits: "minmax", "zscale", "percentile:P" or "percentile:LO,HI".
 /// range : tuple of float, optional
@@ -152,7 +153,8 @@ pub(crate) fn show(
     width: Option<usize>,
     origin: &str,
 ) -> PyResult<Picture> {
-    let item = array.cast::<Array>().ok().and_then(|ours| ours.get().base_item().cloned());
+    let hdu = array.cast::<MappingBase>().ok().map(|mapping| mapping.get().0.item.clone());
+    let item = array.cast::<Array>().ok().and_then(|ours| ours.get().base_item().cloned()).or(hdu);
     let array = array_arg(array)?;
     let mut how = PreviewOptions::default();
     how.interval = match range {
@@ -178,6 +180,11 @@ pub(crate) fn show(
 fn array_arg(array: &Bound<'_, PyAny>) -> PyResult<Described> {
     if let Ok(ours) = array.cast::<Array>() {
         return Ok(ours.get().array.clone());
+    }
+    // An HDU counts as its data.
+    if let Ok(mapping) = array.cast::<MappingBase>() {
+        let item = &mapping.get().0.item;
+        return item.as_array().or_raise_from(UsageErrorKind::Argument, item.backend().source());
     }
     let plain = import_numpy(array.py())?.call_method1("ascontiguousarray", (array,))?;
     let (datatype, order) = from_numpy(&plain.getattr("dtype")?)?;

@@ -18,7 +18,7 @@ use crate::asdf_tagged::{self, TaggedClasses};
 use crate::buffer::verify_borrowed;
 use crate::detached::detach_interruptible;
 use crate::edit::issue_warnings;
-use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::file::File;
 use crate::open_file::OpenFile;
 use crate::write::{resolve_target, write_all};
@@ -60,7 +60,7 @@ impl<'py> BlockSource<'py> {
         Ok(match self {
             Self::Memory(array, options) => OwnedBlockSource::Memory(array.as_slice()?, options),
             Self::Stored(file, number) => {
-                OwnedBlockSource::Stored(file.edit().or_raise(UsageErrorKind::Argument)?.file(), *number)
+                OwnedBlockSource::Stored(file.edit().or_raise_from(UsageErrorKind::Argument, file.source())?.file(), *number)
             }
         })
     }
@@ -108,13 +108,14 @@ pub(crate) fn write_parts<'py>(
         return write_all(target, &bytes?.or_raise(UsageErrorKind::Argument)?);
     }
     let path: PathBuf = target.extract()?;
+    let written = path.clone();
     let done = detach_interruptible(py, || {
         let mut file = NewFile::create_regular(path, WriteBasis::Nothing)?;
         file.reserve(ready.iter().map(OwnedBlockSource::uncompressed_size).sum())?;
         write_file(file.writer(), form, layout, &comments, text, &ready)?;
         file.commit().map(drop)
     });
-    done?.or_raise(UsageErrorKind::Argument)
+    done?.map_err(|error| raise_at(&error, Some(&written)))
 }
 
 fn write_file<W: Write + Seek>(
@@ -185,7 +186,7 @@ pub(crate) fn become_parts<'py>(
         let numbers = (0..known + ready.len()).map(|number| saved.block_numbers.get(&(number as i64)).copied()).collect();
         trilith::Result::Ok((saved.in_place, numbers, saved.warnings))
     });
-    let (in_place, numbers, warnings) = done?.or_raise(UsageErrorKind::Argument)?;
+    let (in_place, numbers, warnings) = done?.or_raise_at(UsageErrorKind::Argument, file.path.as_deref())?;
     issue_warnings(py, warnings)?;
     Ok((in_place, numbers))
 }
@@ -206,7 +207,7 @@ pub(crate) fn check_block(py: Python<'_>, file: &AsdfFile, number: i64) -> PyRes
         let sections = file.sections();
         verify_backing(&*sections.block(number)?.stored_source(sections.source())?)
     });
-    checked?.or_raise(UsageErrorKind::Argument)
+    checked?.or_raise_from(UsageErrorKind::Argument, file.sections().source())
 }
 
 /// Returns `True` if memory has the same bytes as a block of a file.
@@ -224,7 +225,7 @@ pub(crate) fn is_same(py: Python<'_>, file: &AsdfFile, number: i64, memory: &Bou
         }
         for_each_piece(&*data, |at, piece| Ok(bytes.get(at..at + piece.len()) == Some(piece)))
     });
-    same?.or_raise(UsageErrorKind::Argument)
+    same?.or_raise_from(UsageErrorKind::Argument, file.sections().source())
 }
 
 /// Hands over the bytes of a source piece by piece, until `take` has had enough; whether it took all.

@@ -36,9 +36,9 @@ pub(crate) fn tagged_class<'py>(py: Python<'py>, name: &'static str) -> PyResult
 pub(crate) fn to_python<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
     let foreign = item.metadata().tag.filter(|tag| !tag.starts_with("tag:yaml.org,2002:"));
     let Some(tag) = foreign else {
-        return value_at(py, item.value().or_raise(UsageErrorKind::Key)?, || item.line_column());
+        return value_at(py, item.value().or_raise_from(UsageErrorKind::Key, item.backend().source())?, || item.line_column());
     };
-    let text = item.text().or_raise(UsageErrorKind::Key)?;
+    let text = item.text().or_raise_from(UsageErrorKind::Key, item.backend().source())?;
     if is_complex(tag)
         && let Some((re, im)) = complex(&text)
     {
@@ -103,7 +103,7 @@ pub(crate) fn digits_to_python_int<'py>(py: Python<'py>, digits: &str) -> PyResu
 /// The attributes of an item, those of the HDU that holds it included, as a `trilith.Attributes`; one that is only there is None.
 /// Attributes that the elements already follow are left out.
 pub(crate) fn attributes_to_dict<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let all = item.header().attributes().or_raise(UsageErrorKind::Argument)?;
+    let all = item.header().attributes().or_raise_from(UsageErrorKind::Argument, item.backend().source())?;
     let is_header = item.backend().family() == "fits";
     let rows = PyList::empty(py);
     for attribute in all.into_iter().filter(|attribute| is_header || attribute.role != AttributeRole::Applied) {
@@ -122,7 +122,7 @@ pub(crate) fn no_attributes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 pub(crate) fn layout_attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     if let Some((file, id)) = item.as_dudley() {
-        for (name, said) in file.storage_attributes(id).or_raise(UsageErrorKind::Argument)? {
+        for (name, said) in file.storage_attributes(id).or_raise_from(UsageErrorKind::Argument, file.source())? {
             dict.set_item(name, word_value(py, &said)?)?;
         }
     }
@@ -134,10 +134,10 @@ pub(crate) fn address_value<'py>(py: Python<'py>, item: &Item<'_>, text: &str) -
     if !text.contains('@') {
         return Ok(None);
     }
-    match py.detach(|| item.header().resolve_address(text)).or_raise(UsageErrorKind::Key)? {
+    match py.detach(|| item.header().resolve_address(text)).or_raise_from(UsageErrorKind::Key, item.backend().source())? {
         AddressTarget::Attribute(_, attribute, part) => attribute_value(py, &part_value(&attribute, part)).map(Some),
         AddressTarget::Computed(item, value) => {
-            let cell = py.detach(|| value.compute(&item)).or_raise(UsageErrorKind::Key)?;
+            let cell = py.detach(|| value.compute(&item)).or_raise_from(UsageErrorKind::Key, item.backend().source())?;
             crate::table::cell_to_python(py, &cell).map(Some)
         }
         _ => Ok(None),
@@ -146,7 +146,7 @@ pub(crate) fn address_value<'py>(py: Python<'py>, item: &Item<'_>, text: &str) -
 
 /// The names of the axes of an item, and whether it is a coordinate.
 pub(crate) fn item_axes(item: &Item<'_>) -> PyResult<(Vec<Option<String>>, bool)> {
-    let axes = item.axes().or_raise(UsageErrorKind::Argument)?;
+    let axes = item.axes().or_raise_from(UsageErrorKind::Argument, item.backend().source())?;
     Ok((axes.names, axes.is_coordinate))
 }
 

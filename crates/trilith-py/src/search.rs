@@ -45,5 +45,5 @@ pub(crate) fn find_paths(py: Python<'_>, place: &ItemRef, conditions: &Condition
         })?;
         trilith::Result::Ok(paths)
     })?;
-    found.or_raise(UsageErrorKind::Argument)
+    found.or_raise_from(UsageErrorKind::Argument, place.item.backend().source())
 }

@@ -11,7 +11,7 @@ use trilith::file::{FileFinder, FoundFile};
 use trilith::table::{CollectedTable, Query, TableCell, collect};
 use trilith_io::threads::run_watched;
 
-use crate::errors::{IntoPyResult, UsageErrorKind, to_python_error};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::layout;
 
 /// Python is asked so often whether somebody pressed Ctrl-C.
@@ -100,10 +100,8 @@ fn into_columns(py: Python<'_>, found: &CollectedTable) -> PyResult<TableColumns
         let values = values.collect::<PyResult<Vec<_>>>()?;
         columns.push(PyList::new(py, values)?.unbind());
     }
-    let failed = found
-        .failed
-        .iter()
-        .map(|(name, error)| (name.clone(), to_python_error(error, UsageErrorKind::Argument).into_value(py).into_any()));
+    let failed =
+        found.failed.iter().map(|(name, error)| (name.clone(), raise_at(error, Some(name.as_ref())).into_value(py).into_any()));
     let notices = found.notices.iter().map(|(name, notice)| format!("{name}: {notice}"));
     let warnings = found.table.column_warnings().into_iter().chain(notices).collect();
     Ok((found.table.names().to_vec(), types, columns, failed.collect(), warnings))

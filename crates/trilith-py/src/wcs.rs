@@ -188,7 +188,8 @@ impl Wcs {
 #[pyfunction]
 pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
     let Some(item) = array.get().as_item() else { return Ok(None) };
-    let found = detach_interruptible(array.py(), || find_coordinates(item))?.or_raise(UsageErrorKind::Argument)?;
+    let found = detach_interruptible(array.py(), || find_coordinates(item))?
+        .or_raise_from(UsageErrorKind::Argument, item.backend().source())?;
     Wcs::wrap_with_warnings(array.py(), found)
 }
 
@@ -197,7 +198,8 @@ pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
 pub(crate) fn _wcs_at(opened: &Bound<'_, File>, path: &str, wcs_key: &str) -> PyResult<Option<Wcs>> {
     let key: WcsKey = wcs_key.parse().or_raise(UsageErrorKind::Argument)?;
     let file = opened.get().trilith_file()?;
-    let found = detach_interruptible(opened.py(), || file.wcs_by_key(path, key))?.or_raise(UsageErrorKind::Key)?;
+    let found =
+        detach_interruptible(opened.py(), || file.wcs_by_key(path, key))?.or_raise_from(UsageErrorKind::Key, file.source())?;
     Wcs::wrap_with_warnings(opened.py(), found)
 }
 
@@ -234,6 +236,6 @@ pub(crate) fn _cutout<'py>(
         let notes = cutout.write(cutout.preferred_format(), &ConvertOptions::default(), &mut out)?;
         Ok(Some((out.into_inner(), notes)))
     });
-    let made = made?.or_raise(UsageErrorKind::Argument)?;
+    let made = made?.or_raise_from(UsageErrorKind::Argument, file.source())?;
     Ok(made.map(|(bytes, notes)| (PyBytes::new(py, &bytes), notes)))
 }

@@ -103,7 +103,7 @@ pub(crate) fn write<'py>(
     let path = place.path().to_path_buf();
     let written = if dialect.is_some() { FileFormat::Dudley } else { FileFormat::Asdf };
     check_name(&path.to_string_lossy(), written, "choose another name, or convert the file that is written")
-        .or_raise(UsageErrorKind::Argument)?;
+        .map_err(|error| raise_at(&error, Some(&path)))?;
     let done = detach_interruptible(py, || {
         if let Some(dialect) = dialect {
             return dudley_items::write_native_file(&ready, &value, dialect, place);

@@ -366,6 +366,9 @@ def test_histories_without_a_count(tmp_path):
     along = trilith.open_set(tmp_path / "c.bd", shape="along=n")
     np.testing.assert_array_equal(along["x"][...], np.concatenate(expected))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(along["x"]))[...], np.concatenate(expected))
+    # The counts are an item of the set, which conditions know.
+    assert [each["n"].tolist(), along["n"].tolist()] == [list(counts)] * 2
+    assert trilith.open_set(tmp_path / "c.bd", shape="each", where="n > 0")["n"].tolist() == [3, 1]
     # A catalog without these values gets them when it is opened.
     layout.catalog([tmp_path / "h0.dat", tmp_path / "h2.dat"], tmp_path / "plain.bd")
     assert trilith.open_set(tmp_path / "plain.bd")["x"].shape == (2, 1, 2)
@@ -381,6 +384,7 @@ def test_histories_without_a_count(tmp_path):
     xarray = pytest.importorskip("xarray")
     with xarray.open_dataset(tmp_path / "plain.bd", engine="trilith", shape="along=n", params={"n": "fill"}) as dataset:
         np.testing.assert_array_equal(dataset["x"].values, np.concatenate(expected))
+        np.testing.assert_array_equal(dataset.coords["n_length"].values, [3, 1])
 
 
 def test_byte_orders_are_found_by_size_or_refused(tmp_path):

@@ -135,3 +135,18 @@ def test_times_of_astropy(tmp_path):
     assert found.schema.field("t").type == pa.timestamp("ms") and found.schema.field("t").metadata == {b"scale": b"tai"}
     frame = pl.DataFrame(trilith.open(trilith.dumps({"t": made}))["t"])
     assert frame["t"][0] == datetime.datetime(2020, 1, 2, 3, 4, 5)
+
+
+def test_hdu_is_its_table_and_its_image(tmp_path):
+    """An HDU counts as its data where a table or an image is asked for. First tier."""
+    fits = pytest.importorskip("astropy.io.fits")
+    image = np.arange(12, dtype="f4").reshape(3, 4)
+    fits.HDUList([fits.PrimaryHDU(), fits.BinTableHDU(ROWS, name="CAT"), fits.ImageHDU(image, name="SCI")]).writeto(tmp_path / "x.fits")
+    opened = trilith.open(tmp_path / "x.fits")
+    assert pa.table(opened["fits/CAT"]).to_pylist() == pa.table(opened["fits/CAT/data"]).to_pylist()
+    assert pd.DataFrame.from_arrow(opened["fits/CAT"])["a"].tolist() == [1, 2]
+    assert repr(trilith.show(opened["fits/SCI"])) == repr(trilith.show(opened["fits/SCI/data"]))
+    with pytest.raises(TypeError):
+        pa.table(opened["fits/SCI"])
+    with pytest.raises(ValueError, match="array"):
+        trilith.show(opened["fits/0"])

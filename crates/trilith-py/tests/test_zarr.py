@@ -361,9 +361,9 @@ def test_a_file_that_was_replaced_is_an_error_that_names_it(tmp_path):
     text, group = pickle.dumps(store), zarr.open_group(store, mode="r")
     assert group["a"][3] == 0
     trilith.write(path, {"a": np.ones(1000)})
-    with pytest.raises(OSError, match=r"x\.asdf was replaced or written to"):
+    with pytest.raises(OSError, match=r"was replaced or written to.*x\.asdf"):
         group["a"][3]
-    with pytest.raises(OSError, match=r"x\.asdf is not the file any more"):
+    with pytest.raises(OSError, match=r"another than when the store was made.*x\.asdf"):
         pickle.loads(text)
     with pytest.raises(TypeError, match="opened by a path"):
         pickle.dumps(trilith.zarr.Store(path.read_bytes()))
@@ -677,7 +677,7 @@ def test_a_remote_file_that_was_replaced(tmp_path, served):
     os.utime(tmp_path / "x.asdf", ns=(1, 1))
     with pytest.raises(OSError, match=r"x\.asdf"):
         array[300_000]
-    with pytest.raises(OSError, match=r"x\.asdf is not the file any more"):
+    with pytest.raises(OSError, match=r"another than when the store was made.*x\.asdf"):
         pickle.loads(text)
 
 

@@ -1,10 +1,10 @@
 //! `trilith blocks FILE`: the stored pieces of a file and where they are.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
 use trilith::dudley::DudleyFile;
-use trilith::file::ArrayEntry;
+use trilith::file::{ArrayEntry, HduSummary, hdu_summaries};
 use trilith::layout::{LayoutEntry, StreamEntryKind};
 use trilith::{File, Result};
 
@@ -15,7 +15,7 @@ use crate::json::datatype_text;
 use crate::session::{FileRole, Session};
 use crate::output::TextTable;
 
-/// List the blocks of a file, or the items of a Dudley file
+/// List the blocks of a file, or the items or HDUs of other formats
 #[derive(Debug, Args)]
 pub(crate) struct Blocks {
     #[command(flatten)]
@@ -47,13 +47,48 @@ pub(super) fn print_file_blocks(job: &mut FileJob<'_>, file: &File) -> Result<Ou
 }
 
 fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {
+    let hdus: Vec<HduSummary> = hdu_summaries(file).collect();
     let blocks = file.sections().blocks()?;
-    if !job.session.args.json {
-        return block_table(file, &blocks, usize::MAX).print(&mut job.out);
+    if job.session.args.json {
+        let base = file.container().map_or(0, |container| container.offset);
+        let list: Vec<_> = blocks.iter().map(|block| block_json(file, block, base)).collect();
+        let mut listed = json!({"file": job.name, "blocks": list});
+        if !hdus.is_empty() {
+            listed["hdus"] = hdus.iter().map(hdu_json).collect();
+        }
+        return job.out.write_json(&listed);
     }
-    let base = file.container().map_or(0, |container| container.offset);
-    let list: Vec<_> = blocks.iter().map(|block| block_json(file, block, base)).collect();
-    job.out.write_json(&json!({"file": job.name, "blocks": list}))
+    // A FITS file has HDUs in place of blocks.
+    let table = if hdus.is_empty() { block_table(file, &blocks, usize::MAX) } else { hdu_table(&hdus) };
+    print_listing(job, &table, "no blocks")
+}
+
+/// The place of an HDU as JSON.
+fn hdu_json(hdu: &HduSummary) -> Value {
+    json!({
+        "number": hdu.number, "name": hdu.name, "version": hdu.version, "offset": hdu.offset, "data_offset": hdu.data.start,
+        "data_size": hdu.data.end.saturating_sub(hdu.data.start),
+    })
+}
+
+/// The headers and the data of HDUs, each with its place.
+fn hdu_table(hdus: &[HduSummary]) -> TextTable {
+    let mut table = TextTable::new(&[">HDU", "name", ">byte", ">data byte", ">data bytes"]);
+    for hdu in hdus {
+        let size = hdu.data.end.saturating_sub(hdu.data.start);
+        let place = if size == 0 { "-".to_owned() } else { hdu.data.start.to_string() };
+        table.push_row(vec![hdu.number.to_string(), hdu.label().unwrap_or_default(), hdu.offset.to_string(), place, size.to_string()]);
+    }
+    table
+}
+
+/// Prints a table; for one without rows, a note on stderr says what the file lacks.
+fn print_listing(job: &mut FileJob<'_>, table: &TextTable, lack: &str) -> Result<()> {
+    if table.is_empty() {
+        job.note_lack(lack);
+        return Ok(());
+    }
+    table.print(&mut job.out)
 }
 
 /// The items of a stream, parameters among them.
@@ -85,7 +120,7 @@ fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
         let item = format!("{}{value}", entry.path);
         table.push_row(vec![optional_number(place(&entry)), optional_number(entry.nbytes), entry.datatype, shape, item]);
     }
-    table.print(&mut job.out)
+    print_listing(job, &table, "no items")
 }
 
 /// The arrays of any other file.
@@ -100,7 +135,7 @@ fn print_arrays(job: &mut FileJob<'_>, file: &File) -> Result<()> {
         }));
         table.push_row(vec![optional_number(found.offset), optional_number(found.nbytes), kind, format!("{:?}", found.shape), path]);
     }
-    if job.session.args.json { job.out.write_json(&json!({"file": job.name, "items": list})) } else { table.print(&mut job.out) }
+    if job.session.args.json { job.out.write_json(&json!({"file": job.name, "items": list})) } else { print_listing(job, &table, "no arrays") }
 }
 
 fn optional_number(n: Option<u64>) -> String {

@@ -35,24 +35,6 @@ pub(crate) struct Convert {
     /// Version to write (default: that of IN, or the newest one for the extension of OUT)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
-    /// Encoding chain of every block, for asdf-0.1: '[[tile, {shape: [32, 32]}], [quantize, {quality: 4}], zlib]'
-    ///
-    /// Steps that do not fit the array of a block are left out (tile of another rank, quantize of anything but float32
-    /// and float64). quantize is lossy and needs --allow-loss. With `dither: true` it rounds at random.
-    #[arg(long, value_name = "CHAIN")]
-    encode: Option<String>,
-    /// Write the magic bytes that the specifications before 2015 define (0x89), not those that all programs wrote
-    /// (0xd3)
-    #[arg(long)]
-    as_documented: bool,
-    /// Copy the HDUs of BASE.fits and add IN as an ASDF file; arrays that equal an HDU are stored only there
-    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows", "chunks"])]
-    embed: Option<String>,
-    #[command(flatten)]
-    loss: AllowLoss,
-    /// Leave out items that cannot be read, and list them; without it one such item is an error
-    #[arg(long, visible_alias = "skip")]
-    skip_unreadable: bool,
     /// Codec of every block (default: each keeps its own; a Dudley file of 2026 has none and zlib, one of 2025 only none)
     ///
     /// auto chooses none, lz4 or blsc for each block by a sample. Noise stays uncompressed, and can be sliced in place.
@@ -63,6 +45,11 @@ pub(crate) struct Convert {
     /// Compression level
     #[arg(long, value_name = "N")]
     level: Option<i32>,
+    #[command(flatten)]
+    loss: AllowLoss,
+    /// Leave out items that cannot be read, and list them; without it one such item is an error
+    #[arg(long, visible_alias = "skip")]
+    skip_unreadable: bool,
     /// Compress the blocks with lz4 in sub-blocks of N rows of their arrays, each of which can be read alone, as a Zarr
     /// chunk
     ///
@@ -94,9 +81,22 @@ pub(crate) struct Convert {
     /// 0.001 pixel.
     #[arg(long)]
     no_wcs: bool,
+    /// Copy the HDUs of BASE.fits and add IN as an ASDF file; arrays that equal an HDU are stored only there
+    #[arg(long, value_name = "BASE.fits", conflicts_with_all = ["to", "encode", "codec", "rows", "chunks"])]
+    embed: Option<String>,
     /// Write no checksums
     #[arg(long)]
     no_checksums: bool,
+    /// Encoding chain of every block, for asdf-0.1: '[[tile, {shape: [32, 32]}], [quantize, {quality: 4}], zlib]'
+    ///
+    /// Steps that do not fit the array of a block are left out (tile of another rank, quantize of anything but float32
+    /// and float64). quantize is lossy and needs --allow-loss. With `dither: true` it rounds at random.
+    #[arg(long, value_name = "CHAIN")]
+    encode: Option<String>,
+    /// Write the magic bytes that the specifications before 2015 define (0x89), not those that all programs wrote
+    /// (0xd3)
+    #[arg(long)]
+    as_documented: bool,
 }
 
 /// Returns `true` if a name promises bytes without any format.

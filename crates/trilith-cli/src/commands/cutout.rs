@@ -43,8 +43,6 @@ pub(crate) struct Cutout {
     /// (FILE#/path, or its first one), or an NPY file
     #[arg(long, value_name = "IN")]
     points: Option<String>,
-    #[command(flatten)]
-    frames: PositionArgs,
     /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
     #[arg(long, value_name = "SIZE")]
     size: String,
@@ -68,6 +66,8 @@ pub(crate) struct Cutout {
     /// Place of the first row of a PNG: auto (the bottom, because a cutout has sky coordinates), upper, lower
     #[arg(long, value_name = "ORIGIN", default_value = "auto", hide_default_value = true)]
     origin: ImageOrigin,
+    #[command(flatten)]
+    frames: PositionArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -55,6 +55,9 @@ fn digest_file(job: &mut FileJob<'_>) -> Result<Outcome> {
     };
     let mut outcome = Outcome::Success;
     let (mut arrays, mut errors) = (Map::new(), Map::new());
+    if entries.is_empty() {
+        job.note_lack("no arrays");
+    }
     for entry in entries {
         match entry.digest {
             Ok((array, sums)) if is_json => {

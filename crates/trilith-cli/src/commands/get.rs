@@ -40,18 +40,9 @@ pub(crate) struct Get {
     /// the array is cut at its edge
     #[arg(long, value_name = "LON,LAT", requires = "size", conflicts_with_all = ["slice", "catalog"], allow_hyphen_values = true)]
     sky: Option<String>,
-    #[command(flatten)]
-    frames: PositionArgs,
-    /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
+    /// Size of the box of --sky along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
     #[arg(long, value_name = "SIZE", requires = "sky")]
     size: Option<String>,
-    /// The catalog of the files to read, if --layout has to give their layout because the catalog does not contain it; the
-    /// item of all files is one array with a leading axis, in which files that omit it, or are missing, are masked
-    #[arg(long, value_name = "C.bd")]
-    catalog: Option<String>,
-    /// With --catalog: its files have no signature, if the catalog does not record it
-    #[arg(long, requires = "catalog")]
-    raw: bool,
     /// Only the first N elements along the first axis: rows of a table
     #[arg(short = 'n', value_name = "N", conflicts_with_all = ["slice", "sky"])]
     first: Option<u64>,
@@ -68,6 +59,15 @@ pub(crate) struct Get {
     /// Print the bytes of the file that would be read, without reading them
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    frames: PositionArgs,
+    /// The catalog of the files to read, if --layout has to give their layout because the catalog does not contain it; the
+    /// item of all files is one array with a leading axis, in which files that omit it, or are missing, are masked
+    #[arg(long, value_name = "C.bd")]
+    catalog: Option<String>,
+    /// With --catalog: its files have no signature, if the catalog does not record it
+    #[arg(long, requires = "catalog")]
+    raw: bool,
 }
 
 /// A value that is computed, as that of an attribute.

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use trilith::array::attribute::ItemAttribute;
-use trilith::file::{HeaderItem, ItemAddress};
+use trilith::file::{HduSummary, HeaderItem, ItemAddress};
 use trilith::{File, Result};
 
 use crate::outcome::Outcome;
@@ -68,7 +68,14 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
         let base = item.path().unwrap_or_default();
         let is_several = !lines.is_empty() || !matches!(items.as_slice(), [only] if only.path == base || is_header(only));
         for (number, item) in items.iter().enumerate() {
-            print_item(job, item, is_several, number > 0 || !lines.is_empty())?;
+            let label = file.item(&item.path).ok().and_then(|found| HduSummary::label_of(&found));
+            let heading = is_several.then(|| heading_text(item, label.as_deref()));
+            print_item(job, item, heading, number > 0 || !lines.is_empty())?;
+        }
+        match key {
+            _ if !items.is_empty() || !lines.is_empty() => {}
+            Some(key) => job.note_lack(&format!("no keyword and no name of an attribute matches {key}")),
+            None => job.note_lack("no attributes"),
         }
     }
     job.warn_all(file.warnings());
@@ -93,15 +100,20 @@ fn item_json(item: &HeaderItem) -> Result<serde_json::Value> {
     Ok(json!({"path": if item.path.is_empty() { "/" } else { &item.path }, "attributes": attributes}))
 }
 
-fn print_item(job: &mut FileJob<'_>, item: &HeaderItem, has_heading: bool, is_later: bool) -> Result<()> {
-    let is_cards = is_header(item);
-    if has_heading {
+/// The path of an item: `# /fits/1 (SCI)` for an HDU, `/run/hits` for an item of another format.
+fn heading_text(item: &HeaderItem, label: Option<&str>) -> String {
+    let path = if item.path.is_empty() { "/" } else { &item.path };
+    let mark = if is_header(item) { "# " } else { "" };
+    let label = label.map_or_else(String::new, |label| format!(" ({label})"));
+    escape_controls(&format!("{mark}{path}{label}")).into_owned()
+}
+
+fn print_item(job: &mut FileJob<'_>, item: &HeaderItem, heading: Option<String>, is_later: bool) -> Result<()> {
+    if let Some(heading) = heading {
         if is_later {
             job.out.write_line("")?;
         }
-        let path = if item.path.is_empty() { "/" } else { &item.path };
-        let mark = if is_cards { "# " } else { "" };
-        job.out.write_line(&format!("{mark}{}", escape_controls(path)))?;
+        job.out.write_line(&heading)?;
     }
     for attribute in &item.attributes {
         match &attribute.record {

@@ -49,6 +49,9 @@ fn list_refs(job: &mut FileJob<'_>) -> Result<Outcome> {
         }));
         print_reference(job, &path, &source, target, problem, &mut outcome)?;
     }
+    if references.is_empty() && sources.is_empty() {
+        job.note_lack("no references");
+    }
     if job.session.args.json {
         job.out.write_json(&json!({"file": job.name, "references": references, "sources": sources}))?;
     }

@@ -136,6 +136,7 @@ impl Table {
         })?;
         let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
         session.warn_all(table.column_warnings());
+        query.check_condition()?;
         query.position_notes().iter().for_each(|note| print_note(note, session));
         self.write_table(&table.finished(), format, session)?;
         Ok(outcome)
@@ -247,6 +248,10 @@ impl Table {
     }
 
     fn write_table(&self, table: &Found, format: Format, session: &Session<'_>) -> Result<()> {
+        if table.is_empty() && !session.args.json {
+            let is_selected = self.condition.is_some() || self.covers.is_some();
+            print_note(if is_selected { "no row meets the condition" } else { "no rows" }, session);
+        }
         let Some(path) = self.output_path() else {
             let mut out = Output::new();
             match format {

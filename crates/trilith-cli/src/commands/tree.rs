@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::array::FloatText;
 use trilith::array::attribute::ItemAttribute;
 use trilith::bytes::BaseUri;
-use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent, children_text, expand_item};
+use trilith::file::{ArrayDescription, ExpandOptions, HduSummary, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent, children_text, expand_item};
 use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
@@ -99,7 +99,13 @@ impl Tree {
             job.print_heading()?;
             let depth = self.depth.unwrap_or(usize::MAX);
             let text = TreePrinter { depth, tags: self.tags, attributes: self.attributes, width: output::terminal_columns() };
-            text.print_tree(&mut job.out, &found)?;
+            let printed = text.print_tree(&mut job.out, &found)?;
+            if self.tags && !printed.has_tags {
+                job.note_lack("no tags, which --tags shows");
+            }
+            if self.attributes && !printed.has_attributes {
+                job.note_lack("no attributes, which --attributes shows");
+            }
         }
         job.warn_all(file.warnings());
         Ok(Outcome::Success)
@@ -221,9 +227,17 @@ struct TreePrinter {
     width: Option<usize>,
 }
 
+/// The parts of a tree of which at least one was printed.
+#[derive(Default)]
+struct PrintedParts {
+    has_tags: bool,
+    has_attributes: bool,
+}
+
 impl TreePrinter {
-    fn print_tree(&self, out: &mut Output, root: &Node<'_>) -> Result<()> {
+    fn print_tree(&self, out: &mut Output, root: &Node<'_>) -> Result<PrintedParts> {
         let mut walk = root.walk();
+        let mut printed = PrintedParts::default();
         // The depth of the list of cards that the walk is inside of.
         let mut cards_depth = None;
         while let Some(visit) = walk.try_next()? {
@@ -240,12 +254,15 @@ impl TreePrinter {
             line.push_part(None, "  ".repeat(depth.saturating_sub(1)));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
+                let label = if is_card { None } else { HduSummary::label_of(item) };
+                let name = label.map_or_else(|| name.clone(), |label| format!("{name} ({label})").into());
                 let name = if name.is_empty() { "\"\"".into() } else { name };
                 line.push_part(Some(StyleRole::Name), escape_controls(&name));
                 line.push_part(None, ": ");
             }
             let notes = item.metadata();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
+                printed.has_tags = true;
                 line.push_part(Some(StyleRole::Tag), format!("<{}> ", escape_controls(&truncate_end(tag, MAX_TEXT_CHARS))));
             }
             let (what, is_whole) = match is_card {
@@ -274,10 +291,12 @@ impl TreePrinter {
             }
             self.print_members(out, depth, &notes)?;
             if self.attributes {
-                self.print_attributes(out, depth, &item.attributes()?)?;
+                let attributes = item.attributes()?;
+                printed.has_attributes |= !attributes.is_empty();
+                self.print_attributes(out, depth, &attributes)?;
             }
         }
-        Ok(())
+        Ok(printed)
     }
 
     /// Prints attributes, one a line: `@NAME: value / comment`.

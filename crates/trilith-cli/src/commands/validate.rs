@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::{Value, json};
+use trilith::asdf::AsdfFile;
 use trilith::check::{SchemaSet, ValidationReport, Validator};
+use trilith::dudley::DudleyFile;
 use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
 use super::schema::{SchemaSources, text_of};
@@ -174,7 +176,10 @@ fn print_report(
     }
     let part = match subject {
         VerdictSubject::File => "",
+        // A FITS file without an ASDF file in it.
+        VerdictSubject::Part if file.as_asdf().and_then(AsdfFile::container).is_some_and(|found| found.hdu == 0) => "headers ",
         VerdictSubject::Part if file.as_asdf().is_some() => "tree ",
+        VerdictSubject::Part if file.as_dudley().is_some_and(DudleyFile::is_foreign) => "metadata ",
         VerdictSubject::Part => "layout ",
     };
     out.write_line(&match report.is_valid() {

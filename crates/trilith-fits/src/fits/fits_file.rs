@@ -434,6 +434,9 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
+        if let Some(why) = self.truncation().filter(|_| hdu.data.end > self.source.len()) {
+            return Err(why.at_byte(hdu.data.start));
+        }
         let window = WindowSource::new(self.checked_source(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.with_context(|| hdu.display_name())?))
     }

@@ -179,6 +179,13 @@ impl Catalog {
         self.settings.order(row)
     }
 
+    /// Returns the values that a fixed parameter of the layout has in the files; None if all files have that of the layout.
+    #[doc(hidden)]
+    pub fn param_values(&self, name: &str) -> Option<&[i64]> {
+        let known = self.settings.params.iter().find(|(known, _)| known.trim_start_matches('/') == name);
+        known.map(|(_, values)| values.as_slice())
+    }
+
     /// Checks the values of fixed parameters with which files are added to the catalog.
     ///
     /// # Errors

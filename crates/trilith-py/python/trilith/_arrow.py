@@ -34,8 +34,10 @@ def c_stream(array, requested_schema=None):
 
 
 def table_stream(mapping, requested_schema=None):
-    """The columns of a mapping as a stream of one batch: a table of astropy, or arrays of one length."""
-    return _stream(_table(mapping))
+    """The columns of a mapping as a stream of one batch: a table of astropy, arrays of one length, or the table of an HDU."""
+    data = mapping.get("data") if set(mapping) == {"header", "data"} else None
+    is_hdu = isinstance(data, Array) and data.dtype.names is not None
+    return c_stream(data) if is_hdu else _stream(_table(mapping))
 
 
 def table_array(mapping, requested_schema=None):

@@ -1,6 +1,7 @@
 """`trilith.concat`: one array of many files."""
 
 import concurrent.futures
+import errno
 import functools
 import glob
 import os
@@ -72,19 +73,25 @@ def concat(
     order = functools.cmp_to_key(_natural)
     names = sorted(glob.glob(files, recursive=True), key=order) if isinstance(files, str) else [os.fspath(name) for name in files]
     if not names:
-        raise FileNotFoundError(f"no file matches {files!r}")
+        raise FileNotFoundError(errno.ENOENT, "no file matches the pattern or the list", files if isinstance(files, str) else None)
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         parts, dtypes = zip(*pool.map(lambda name: _part(name, path, dims), names), strict=True)
     if join == "existing" and dim not in parts[0].dims:
-        raise ValueError(f"{path} has no dimension {dim!r}; there are: {', '.join(map(str, parts[0].dims))}")
+        raise _named(ValueError(f"{path} has no dimension {dim!r}; there are: {', '.join(map(str, parts[0].dims))}"), names[0])
     # A mask in some of the files only makes floats of all.
     differing = next((n for n, dtype in zip(names, dtypes, strict=True) if dtype != dtypes[0]), None)
     if differing is not None:
-        raise ValueError(f"{differing}: {path} has another dtype than in {names[0]}")
+        raise _named(ValueError(f"{differing}: {path} has another dtype than in {names[0]}"), differing)
     if join == "new" and any(part.shape != parts[0].shape for part in parts):
         other = next(n for n, part in zip(names, parts, strict=True) if part.shape != parts[0].shape)
-        raise ValueError(f"{other}: {path} has another shape than in {names[0]}")
+        raise _named(ValueError(f"{other}: {path} has another shape than in {names[0]}"), other)
     return xarray.concat(parts, dim)
+
+
+def _named(error, name):
+    """The error with the name of its file, as errors of the operating system have it."""
+    error.filename = name
+    return error
 
 
 def _part(name, path, dims):
@@ -92,7 +99,7 @@ def _part(name, path, dims):
     with open(name) as file:
         array = file[path]
         if not isinstance(array, Array):
-            raise TypeError(f"{name}: {path} is not an array")
+            raise _named(TypeError(f"{name}: {path} is not an array"), name)
         part, lazy = array.to_xarray(dims), array.to_dask()
         if array.mask is None:
             return part.copy(data=lazy), array.dtype

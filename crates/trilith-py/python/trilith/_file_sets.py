@@ -58,7 +58,7 @@ def open_set(
         The files have no signature, if the catalog does not record it.
     params : dict, optional
         Values of fixed parameters of the layout in each file: `{"n": 5}`, or `{"n": "fill"}` for the number that follows from
-        the length of each file. `Layout.catalog(..., params=)` records them in the catalog.
+        the length of each file. `Layout.catalog(..., params=)` records them in the catalog. The values are an item, `f["n"]`.
     **options
         Arguments of `trilith.open`, such as `byteorder` and `storage_options`.
 

@@ -73,7 +73,7 @@ def table(
     OSError, ValueError or NotImplementedError
         If a file cannot be read and `errors` is "raise".
     ValueError
-        If a path or a condition has an error.
+        If a path or a condition has an error, or if a condition compares numbers with text in all rows.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 import binascii
 import datetime
+import errno
 import numbers
 import os
 import pathlib
@@ -589,9 +590,9 @@ def reopened(path, keywords, place, parts, shape, dtype, version=None):
     for part in parts:
         array = array.part(part)
     if array.shape != shape or array.dtype != numpy.dtype(dtype):
-        raise OSError(f"{path}: {place} is {array.dtype} {array.shape} now, and was {dtype} {shape}")
+        raise OSError(errno.EIO, f"{place} is {array.dtype} {array.shape} now, and was {dtype} {shape}", path)
     if version is not None and array._version() != version:
-        raise OSError(f"{path} was changed or replaced since it was opened: open it again, so that nothing is mixed")
+        raise OSError(errno.EIO, "the file was changed or replaced since it was opened: open it again, so that nothing is mixed", path)
     return array
 
 

@@ -13,6 +13,7 @@ Needs the package zarr (`pip install 'trilith[zarr]'`), which is imported when t
 """
 
 import asyncio
+import errno
 import json
 import math
 import os
@@ -188,7 +189,7 @@ class Store(_abc.Store):
         file = _open(source, layout=layout, **options)
         self._name, self._version, _ = _state(file)
         if version is not None and version != self._version:
-            raise OSError(f"{self._name} is not the file any more that it was when the store was made: make the store again")
+            raise OSError(errno.EIO, "the file is another than when the store was made: make the store again", self._name)
         self._file = file
         tree = _nodes.Tree(file)
         tree.warn(stacklevel=4)
@@ -389,7 +390,7 @@ class Store(_abc.Store):
             place.hand_out()
         # After reading: what was read is then from before any change.
         if _state(self._file)[2]:
-            raise OSError(f"{self._name} was replaced or written to while its store was open: make the store again")
+            raise OSError(errno.EIO, "the file was replaced or written to while its store was open: make the store again", self._name)
 
 
 class _Direct(Store):

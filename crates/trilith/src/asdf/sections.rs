@@ -636,7 +636,7 @@ impl AsdfSections {
                 if next_block(&self.source, &rows, behind, &limits)?.is_some() {
                     walk.incomplete_block = Some(Error::malformed(message.clone()));
                 }
-                walk.warnings.push(message);
+                walk.warnings.push(message + ": it is truncated, or the size is wrong");
                 return Ok(());
             };
             if end == size {

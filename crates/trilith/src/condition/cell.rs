@@ -63,6 +63,12 @@ impl CellType {
         }
     }
 
+    /// Returns `true` if [`TableCell::compare`] orders values of both types.
+    pub(crate) fn compares_with(self, other: Self) -> bool {
+        let is_number = |kind: Self| matches!(kind, Self::Int | Self::Float);
+        self != Self::Null && (self == other || is_number(self) && is_number(other))
+    }
+
     pub(crate) fn type_bit(self) -> u8 {
         1 << self as u8
     }

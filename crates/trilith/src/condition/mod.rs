@@ -10,6 +10,8 @@
 mod cell;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{self, AtomicU8};
 
 pub use self::cell::{CellType, TableCell};
 use crate::error::{Error, Result};
@@ -24,7 +26,7 @@ const MAX_LISTED_NAMES: usize = 12;
 /// A condition on the rows of a table.
 #[derive(Debug, Clone)]
 pub(crate) enum Condition {
-    Compare { left: Operand, comparison: Comparison, right: Operand },
+    Compare { left: Operand, comparison: Comparison, right: Operand, types: Arc<ComparedTypes> },
     Not(Box<Condition>),
     All(Vec<Condition>),
     Any(Vec<Condition>),
@@ -34,6 +36,44 @@ pub(crate) enum Condition {
 pub(crate) enum Operand {
     Column(usize),
     Value(TableCell),
+}
+
+/// The types of the values that a comparison has met, in all rows and files.
+#[derive(Debug, Default)]
+pub(crate) struct ComparedTypes {
+    /// Bits of the types on the left in rows whose values do not compare.
+    left: AtomicU8,
+    /// Bits of the types on the right in these rows.
+    right: AtomicU8,
+    /// Not 0 if the values of any row compare.
+    is_comparable: AtomicU8,
+}
+
+impl ComparedTypes {
+    fn add_row(&self, left: &TableCell, right: &TableCell) {
+        if left.kind() == CellType::Null || right.kind() == CellType::Null {
+            return;
+        }
+        // Most rows are like the rows before them, and a store would make other threads wait.
+        let add = |bits: &AtomicU8, bit: u8| {
+            if bits.load(atomic::Ordering::Relaxed) & bit == 0 {
+                bits.fetch_or(bit, atomic::Ordering::Relaxed);
+            }
+        };
+        if left.kind().compares_with(right.kind()) {
+            add(&self.is_comparable, 1);
+        } else {
+            add(&self.left, left.kind().type_bit());
+            add(&self.right, right.kind().type_bit());
+        }
+    }
+
+    /// Returns the types of both sides if rows had values and none of them compare.
+    fn mismatch(&self) -> Option<[u8; 2]> {
+        let [left, right, comparable] =
+            [&self.left, &self.right, &self.is_comparable].map(|bits| bits.load(atomic::Ordering::Relaxed));
+        (comparable == 0 && left != 0).then_some([left, right])
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,13 +111,40 @@ impl Condition {
     /// Returns `true` if a row meets the condition. A comparison with null is false.
     pub(crate) fn matches(&self, row: &[TableCell]) -> bool {
         match self {
-            Self::Compare { left, comparison: how, right } => {
+            Self::Compare { left, comparison: how, right, types } => {
                 let (left, right) = (left.value_in(row), right.value_in(row));
+                types.add_row(left, right);
                 how.is_satisfied(left, right)
             }
             Self::Not(inner) => !inner.matches(row),
-            Self::All(parts) => parts.iter().all(|part| part.matches(row)),
-            Self::Any(parts) => parts.iter().any(|part| part.matches(row)),
+            // Each part sees each row, because it records the types.
+            Self::All(parts) => parts.iter().filter(|part| !part.matches(row)).count() == 0,
+            Self::Any(parts) => parts.iter().filter(|part| part.matches(row)).count() > 0,
+        }
+    }
+
+    /// Refuses a comparison that held for no row because its sides had different types in every row.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names of the sides and their types.
+    pub(crate) fn check_types(&self, names: &[String]) -> Result<()> {
+        match self {
+            // Values that do not compare are not equal: such a comparison holds.
+            Self::Compare { comparison: Comparison::NotEqual, .. } => Ok(()),
+            Self::Compare { left, right, types, .. } => match types.mismatch() {
+                Some([left_types, right_types]) => {
+                    let sides = [(left, left_types, right_types), (right, right_types, left_types)];
+                    let [one, other] = sides.map(|(side, types, _)| side.describe(types, names));
+                    let error = Error::invalid_input(format!("cannot compare {one} with {other}: no row can meet the condition"));
+                    Err(match sides.into_iter().find_map(|(side, _, expected)| side.suggest_literal(expected)) {
+                        Some(literal) => error.hint(format!("write {literal}")),
+                        None => error.hint("compare values of one type"),
+                    })
+                }
+                None => Ok(()),
+            },
+            Self::Not(inner) => inner.check_types(names),
+            Self::All(parts) | Self::Any(parts) => parts.iter().try_for_each(|part| part.check_types(names)),
         }
     }
 }
@@ -87,6 +154,33 @@ impl Operand {
         match self {
             Self::Column(at) => row.get(*at).unwrap_or(&TableCell::Null),
             Self::Value(cell) => cell,
+        }
+    }
+
+    /// Returns the operand for a message, with its types.
+    fn describe(&self, types: u8, names: &[String]) -> String {
+        let words: Vec<_> = CellType::ALL.iter().filter(|kind| types & kind.type_bit() != 0).map(|kind| kind.name()).collect();
+        let text = match self {
+            Self::Column(at) => names.get(*at).cloned().unwrap_or_default(),
+            Self::Value(TableCell::Text(text)) => format!("{text:?}"),
+            Self::Value(cell) => cell.text(),
+        };
+        format!("{text} ({})", words.join(" and "))
+    }
+
+    /// Returns a value in the spelling of one of these types, if it has one.
+    fn suggest_literal(&self, types: u8) -> Option<String> {
+        let is_number = types & (CellType::Int.type_bit() | CellType::Float.type_bit()) != 0;
+        match self {
+            Self::Value(TableCell::Text(text)) if is_number && text.parse::<f64>().is_ok() => {
+                Some(format!("{text}, without quotes"))
+            }
+            Self::Value(cell @ (TableCell::Int(_) | TableCell::Float(_) | TableCell::Bool(_)))
+                if types == CellType::Text.type_bit() =>
+            {
+                Some(format!("{:?}, with quotes", cell.text()))
+            }
+            _ => None,
         }
     }
 }
@@ -296,7 +390,7 @@ impl ConditionParser<'_> {
         let how = *how;
         self.position += 1;
         let right = self.parse_operand()?;
-        Ok(Condition::Compare { left, comparison: how, right })
+        Ok(Condition::Compare { left, comparison: how, right, types: Arc::default() })
     }
 
     fn parse_operand(&mut self) -> Result<Operand> {
@@ -337,6 +431,33 @@ mod tests {
             TableCell::Null,
             TableCell::Int(3),
         ]
+    }
+
+    #[test]
+    fn comparison_of_other_types_is_refused() {
+        let refused = |text: &str| {
+            let condition = Condition::parse(text, "column", &names()).unwrap();
+            condition.matches(&row());
+            condition.check_types(&names()).err().map(|error| error.to_string())
+        };
+        let text = refused("exp > \"a\"").unwrap();
+        assert_eq!(
+            text,
+            "cannot compare exp (float) with \"a\" (text): no row can meet the condition; compare values of one type"
+        );
+        assert!(refused("filter == 158").unwrap().ends_with("write \"158\", with quotes"));
+        assert!(refused("not (\"139.8\" <= exp)").unwrap().ends_with("write 139.8, without quotes"));
+        assert!(refused("exp < 1 or filter > exp").is_some() && refused("true == exp").is_some());
+        for text in
+            ["exp > 1", "exp > 500", "filter > \"a\"", "on == 1", "exp == null", "exp != \"a\"", "exp > 500 and on > \"x\""]
+        {
+            assert_eq!(refused(text), None, "{text}");
+        }
+        // The values of other rows may compare.
+        let condition = Condition::parse("exp > \"a\"", "column", &names()).unwrap();
+        condition.matches(&row());
+        condition.matches(&["", "b", "", "", ""].map(|text| TableCell::Text(text.into())));
+        condition.check_types(&names()).unwrap();
     }
 
     fn holds(text: &str) -> bool {

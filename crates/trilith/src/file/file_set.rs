@@ -76,8 +76,9 @@ struct FileSetNode {
     children: Vec<usize>,
 }
 
-/// Returns the groups, arrays and parameters outside of lists, the root first.
-fn nodes_of(layout: &Layout) -> Vec<FileSetNode> {
+/// Returns the groups, arrays and parameters outside of lists, the root first. A fixed parameter is one if the catalog has its value in
+/// each file.
+fn nodes_of(layout: &Layout, catalog: &Catalog) -> Vec<FileSetNode> {
     let mut nodes = vec![FileSetNode { item: ItemId::ROOT, is_group: true, children: Vec::new() }];
     let summary = layout.summary_members();
     for item in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
@@ -87,6 +88,7 @@ fn nodes_of(layout: &Layout) -> Vec<FileSetNode> {
         let is_param = layout.kind(item) == ItemKind::Param
             && above == 0
             && (summary.iter().any(|(name, is_param)| *is_param && layout.name(item) == Some(name))
+                || layout.name(item).is_some_and(|name| catalog.param_values(name).is_some())
                 || layout.dialect() == Dialect::D2026 && LayoutValues::is_param(layout, &layout.path(item)));
         let is_group = layout.kind(item) == ItemKind::Dict;
         if (!is_group && !is_param && layout.kind(item) != ItemKind::Data) || layout.name(item).is_none() {
@@ -155,7 +157,7 @@ impl FileSet {
             )));
         }
         let (source, warnings) = (stream.source().clone(), stream.warnings());
-        let nodes = nodes_of(&template);
+        let nodes = nodes_of(&template, &catalog);
         let each = Mutex::default();
         let mut series =
             Self { catalog, template, options: how, rows, selection, resolve, source, warnings, nodes, per_file_cache: each };
@@ -167,7 +169,8 @@ impl FileSet {
 
     /// The chosen files that meet a condition on the values of the summary block.
     fn rows_matching(&self, condition: &str) -> Result<Vec<Range<usize>>> {
-        let nodes = self.nodes.iter().filter(|node| self.template.is_summary_value(node.item));
+        let is_value = |item| self.template.is_summary_value(item) || self.param_values(item).is_some();
+        let nodes = self.nodes.iter().filter(|node| is_value(node.item));
         let names: Vec<String> = nodes.filter_map(|node| self.template.name(node.item).map(str::to_owned)).collect();
         if names.is_empty() {
             let message = "the layout of the files has no value in its summary block that a condition could use";
@@ -192,6 +195,7 @@ impl FileSet {
                 _ => rows.push(row..row + 1),
             }
         }
+        filter.check_types(&names)?;
         if rows.is_empty() {
             let count = self.rows.iter().map(Range::len).sum::<usize>();
             return Err(Error::invalid_input(format!("none of the {count} files meets the condition {condition}")));
@@ -219,12 +223,22 @@ impl FileSet {
         &self.template
     }
 
+    /// Returns the values of a fixed parameter in the files that were chosen; None if it has none there, and for any other item.
+    fn param_values(&self, item: ItemId) -> Option<Vec<i64>> {
+        let is_param = self.template.kind(item) == ItemKind::Param && self.template.parent(item) == Some(ItemId::ROOT);
+        let values = self.catalog.param_values(self.template.name(item).filter(|_| is_param)?)?;
+        Some(self.rows.iter().cloned().flatten().filter_map(|row| values.get(row).copied()).collect())
+    }
+
     /// An item of the files that were chosen.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         let path = path.trim_start_matches('#');
+        if let Some(values) = dudley::declared(&self.template, path).and_then(|item| self.param_values(item)) {
+            return Array::from_slice(&values, &[values.len() as u64]);
+        }
         self.catalog.array_as(self.item_request(path), &self.selection, Arc::clone(&self.resolve))
     }
 
@@ -234,6 +248,9 @@ impl FileSet {
     /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted(&self, path: &str) -> Result<Vec<OmittedFile>> {
         let path = path.trim_start_matches('#');
+        if dudley::declared(&self.template, path).is_some_and(|item| self.param_values(item).is_some()) {
+            return Ok(Vec::new());
+        }
         self.catalog.omitted_as(self.item_request(path), &self.selection, &*self.resolve)
     }
 
@@ -314,6 +331,7 @@ impl FileSet {
         let (path, resolve) = (self.template.path(node.item), Arc::clone(&self.resolve));
         let found = match self.concat_axis(node.item) {
             Some(_) => None,
+            None if self.param_values(node.item).is_some() => None,
             None => self.catalog.arrays_per_file(self.item_request(&path), resolve)?.map(Arc::new),
         };
         lock(&self.per_file_cache).insert(*number, found.clone());
@@ -404,6 +422,7 @@ impl FileSet {
             (Some(node), _) if node.is_group => axes.names.push(record()),
             (Some(node), _) => {
                 axes = axes_of(&self.template, node.item);
+                axes.is_coordinate |= self.param_values(node.item).is_some();
                 if self.concat_axis(node.item).is_none() {
                     axes.names.insert(0, record());
                 }

@@ -423,9 +423,16 @@ fn is_layout(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("dud"))
 }
 
-/// Returns `true` if a layout of the name of a file is among the names of its folder.
+/// Extensions of the sources of programs, which often have the name of the layout that was made from them.
+const SOURCE_EXTENSIONS: &[&str] = &[
+    "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "f", "f77", "f90", "f95", "f03", "f08", "for", "inc", "jl", "m", "py", "rs",
+];
+
+/// Returns `true` if a layout of the name of a file is among the names of its folder, and the file may be under it.
 fn has_layout(name: &str, names: &HashSet<String>) -> bool {
-    Path::new(name).with_extension("dud").to_str().is_some_and(|layout| layout != name && names.contains(layout))
+    let path = Path::new(name);
+    let is_source = path.extension().is_some_and(|found| SOURCE_EXTENSIONS.iter().any(|known| found.eq_ignore_ascii_case(known)));
+    !is_source && path.with_extension("dud").to_str().is_some_and(|layout| layout != name && names.contains(layout))
 }
 
 /// An entry of a folder.
@@ -492,16 +499,17 @@ mod tests {
             ("d/empty", ""),
             ("d/raw.bin", "12"),
             ("d/raw.dud", "n = u1[2]"),
+            ("d/raw.h", "unsigned char n[2];"),
             ("d/.secret/x.asdf", TREE),
             ("d/.x.asdf.trilith-tmp-1-0", TREE),
         ];
         let folder = laid_out(&files);
         let (names, others) = found(folder.path(), FileFinder::new(), "d");
-        assert_eq!((names, others), (["d/a/x.fits.gz", "d/b.asdf", "d/c.dat", "d/raw.bin"].map(str::to_owned).to_vec(), 3));
+        assert_eq!((names, others), (["d/a/x.fits.gz", "d/b.asdf", "d/c.dat", "d/raw.bin"].map(str::to_owned).to_vec(), 4));
         let (names, _) = found(folder.path(), FileFinder::new().include_hidden(true), "d/");
         assert_eq!(names.first().map(String::as_str), Some("d/.secret/x.asdf"));
         let (names, others) = found(folder.path(), FileFinder::new().all_files(true), "d");
-        assert_eq!((names.len(), others), (6, 1), "{names:?}");
+        assert_eq!((names.len(), others), (7, 1), "{names:?}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Facts about an HDU from its header: [`HduSummary`].
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::asdf::AsdfFile;
-use crate::file::Item;
+use crate::file::{Item, ItemKind};
+use crate::fits::Hdu;
 use crate::tree::Node;
 
 /// An HDU of a FITS file, by its header.
@@ -26,6 +28,10 @@ pub struct HduSummary {
     pub compression: Option<String>,
     /// The lengths of the axes as the header has them, the fastest first.
     pub axes: Vec<u64>,
+    /// Byte offset of the header.
+    pub offset: u64,
+    /// Byte range of the data, without the filling of their last block.
+    pub data: Range<u64>,
 }
 
 impl HduSummary {
@@ -34,7 +40,14 @@ impl HduSummary {
         let (file, node) = item.as_asdf()?;
         let hdu = super::asdf::header_owner(file, node)?;
         let number = file.tree().path_of(hdu.id())?.keys().last()?.parse().ok()?;
-        Some(Self::from_node(number, hdu))
+        Some(Self::from_node(file, number, hdu))
+    }
+
+    /// Returns the [`label`](Self::label) of the HDU that an item is; `None` for any other item.
+    pub fn label_of(item: &Item<'_>) -> Option<String> {
+        let is_hdu =
+            item.kind() == ItemKind::Mapping && item.as_asdf().is_some_and(|(file, node)| node.id() != file.tree().root().id());
+        if is_hdu { Self::from_item(item)?.label() } else { None }
     }
 
     /// Returns the name that a path has for the HDU: `SCI`, `SCI,2`, or `PRIMARY` for the first one without a name.
@@ -46,7 +59,7 @@ impl HduSummary {
         }
     }
 
-    fn from_node(number: usize, hdu: Node<'_>) -> Self {
+    fn from_node(file: &AsdfFile, number: usize, hdu: Node<'_>) -> Self {
         let rows: Vec<_> = hdu.get("header").into_iter().flat_map(|rows| rows.items()).collect();
         let text = |keyword: &str| {
             let row = rows.iter().find(|row| row.index(0).is_some_and(|found| found.text() == keyword))?;
@@ -61,6 +74,7 @@ impl HduSummary {
         let axes = (1..=naxis).filter_map(|axis| number_of(&format!("{z}NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
         let (kind, name) = (if is_tiled { Some("IMAGE".to_owned()) } else { text("XTENSION") }, text("EXTNAME"));
         let is_table = matches!(kind.as_deref(), Some("BINTABLE" | "TABLE"));
+        let unit = super::container_fits(file).and_then(|fits| fits.hdus().get(number));
         Self {
             number,
             kind: kind.unwrap_or_else(|| "PRIMARY".to_owned()),
@@ -81,6 +95,8 @@ impl HduSummary {
                 false => text("ZCMPTYPE").filter(|_| is_tiled),
             },
             axes: axes.collect(),
+            offset: unit.map_or(0, Hdu::start),
+            data: unit.map_or(0..0, Hdu::data),
         }
     }
 }
@@ -88,5 +104,5 @@ impl HduSummary {
 /// Returns the HDUs of a FITS file without an ASDF file in it, as `fitsinfo` lists them; none for any other file.
 pub fn hdu_summaries(file: &AsdfFile) -> impl Iterator<Item = HduSummary> + '_ {
     let list = file.container().filter(|container| container.hdu == 0).and_then(|_| file.tree().node_at_pointer("/fits"));
-    list.into_iter().flat_map(|list| list.items()).enumerate().map(|(number, hdu)| HduSummary::from_node(number, hdu))
+    list.into_iter().flat_map(|list| list.items()).enumerate().map(move |(number, hdu)| HduSummary::from_node(file, number, hdu))
 }

@@ -39,7 +39,8 @@ pub struct CollectedTable {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` is empty.
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` is empty, and if the condition
+/// compares values of different types.
 pub fn collect(
     query: &Query,
     files: impl IntoIterator<Item = FoundFile, IntoIter: Send>,
@@ -75,6 +76,7 @@ pub fn collect(
         let hint = "a file is always read when it is named itself";
         return Err(Error::invalid_input("no ASDF, FITS or Dudley file was found").hint(hint));
     }
+    query.check_condition()?;
     found.table = found.table.finished();
     Ok(found)
 }

@@ -128,8 +128,8 @@ impl<'f> ItemTable<'f> {
     /// Reads rows.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown column and for a condition that cannot be
-    /// parsed, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a column whose values are not cells, and an error if the
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown column, for a condition that cannot be
+    /// parsed, and for one that compares values of different types, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a column whose values are not cells, and an error if the
     /// values cannot be read.
     pub fn read(&self, selection: &RowSelection) -> Result<Table> {
         let names = self.names();
@@ -173,6 +173,7 @@ impl<'f> ItemTable<'f> {
             }));
             first = batch.end;
         }
+        condition.map_or(Ok(()), |condition| condition.check_types(&names))?;
         let mut table = table.finished();
         table.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(table)

@@ -196,6 +196,14 @@ impl Query {
         &self.names
     }
 
+    /// Refuses a condition that compares values of different types in all rows that were read.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the condition has such a comparison.
+    pub fn check_condition(&self) -> Result<()> {
+        self.filter.as_ref().map_or(Ok(()), |filter| filter.check_types(&self.names))
+    }
+
     /// The rows of one file. The column `file` has its name without the secrets of a URL.
     ///
     /// # Errors

@@ -150,7 +150,7 @@ pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, ses
         out.write_line("")?;
         block_table(file, &blocks, if session.args.verbose > 0 { usize::MAX } else { 20 }).print(out)?;
         if blocks.len() > 20 && session.args.verbose == 0 {
-            out.write_line(&format!("... and {} more (trilith blocks lists them all)", blocks.len() - 20))?;
+            out.write_line(&format!("... and {} more (trilith info --blocks lists them all)", blocks.len() - 20))?;
         }
     }
     Ok(())
@@ -158,6 +158,7 @@ pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, ses
 
 /// The blocks as aligned text, at most `most` of them.
 pub(crate) fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> TextTable {
+    let base = file.container().map_or(0, |container| container.offset);
     let mut table = TextTable::new(&[">block", ">byte", "codec", ">stored", ">decoded", ">ratio", "checksum"]);
     for block in blocks.iter().take(most) {
         let (stored, decoded) = (block.stored_len(), block.decoded_len());
@@ -169,7 +170,7 @@ pub(crate) fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Te
         let ratio =
             if block.is_uncompressed() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
         let checksum = block.checksum.as_deref().map_or("-".to_owned(), |sum| hex(&sum[..sum.len().min(4)]) + "…");
-        table.push_row(vec![block.index.to_string(), block.offset.to_string(), codec, display_size(stored), display_size(decoded), ratio, checksum]);
+        table.push_row(vec![block.index.to_string(), (base + block.offset).to_string(), codec, display_size(stored), display_size(decoded), ratio, checksum]);
     }
     table
 }

@@ -5,11 +5,17 @@ use trilith_io::suggest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin};
 use trilith::{ErrorKind, Result};
 
+use super::write_facts;
 use crate::session::Session;
 use crate::output::{Output, display_size};
 
 /// Prints the facts.
-pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, session: &Session<'_>) -> Result<()> {
+pub(super) fn print_info(
+    out: &mut Output,
+    (name, file): (&str, &DudleyFile),
+    warnings: &[String],
+    session: &Session<'_>,
+) -> Result<()> {
     let count = match count_items(file) {
         Ok(count) => Some(count),
         Err(error) if error.kind() == ErrorKind::Limit => None,
@@ -35,7 +41,7 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, sessio
         if let Some(format) = format {
             facts["format"] = format.into();
         }
-        return out.write_json(&facts);
+        return write_facts(out, facts, warnings);
     }
     if let Some(format) = format {
         let order = order.map(|order| ("byteorder", order.to_owned()));
@@ -57,6 +63,19 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, sessio
         ("layout", layout),
         ("items", count.map_or("too many to count".to_owned(), |count| count.to_string())),
     ])
+}
+
+/// Describes the missing end of a file: the first item with bytes after it.
+pub(super) fn find_missing_end(file: &DudleyFile) -> Option<String> {
+    let (items, len) = (file.locate_items().ok()?, file.data_end());
+    for entry in items.entries() {
+        let entry = entry.ok()?;
+        let end = file.offset_of(&entry).zip(entry.nbytes.filter(|size| *size > 0)).map(|(start, size)| start.saturating_add(size));
+        if let Some(end) = end.filter(|end| *end > len) {
+            return Some(format!("the file is truncated: {} ends at byte {end}, and {len} bytes are there", entry.path));
+        }
+    }
+    None
 }
 
 /// Counts the items. In a file of another format it counts the arrays, because parts of an array are items of the derived layout.

@@ -4,7 +4,7 @@ pub(super) mod asdf;
 mod dudley;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::array::attribute::ItemAttribute;
 use trilith::file::{ItemKind, children_text};
 use trilith::{Error, File, Item, Result};
@@ -27,7 +27,7 @@ pub(crate) struct Info {
     files: Vec<String>,
     #[command(flatten)]
     list_args: FileListArgs,
-    /// List the blocks of a file, or the items of a Dudley file
+    /// List the blocks of a file, or the items or HDUs of other formats, with byte offsets
     #[arg(long)]
     blocks: bool,
 }
@@ -50,17 +50,39 @@ impl Info {
             if let Some(path) = job.path.clone().filter(|path| !path.is_empty()) {
                 return print_item(&file, &path, job);
             }
+            let warnings = file_warnings(&file);
             let (out, name) = (&mut job.out, &job.name);
             match (file.as_asdf(), file.as_dudley()) {
-                (Some(file), _) if session.args.json => out.write_json(&asdf::info_json(name, file)?)?,
+                (Some(file), _) if session.args.json => write_facts(out, asdf::info_json(name, file)?, &warnings)?,
                 (Some(file), _) => asdf::print_asdf_info(out, name, file, session)?,
-                (_, Some(file)) => dudley::print_info(out, name, file, session)?,
-                _ => print_info(out, name, &file, session)?,
+                (_, Some(file)) => dudley::print_info(out, (name, file), &warnings, session)?,
+                _ => print_info(out, (name, &file), &warnings, session)?,
             }
-            job.warn_all(file.warnings());
+            job.warn_all(warnings);
             Ok(Outcome::Success)
         })
     }
+}
+
+/// The warnings about a file, with the one that its end is missing.
+fn file_warnings(file: &File) -> Vec<String> {
+    if let Some(file) = file.as_asdf() {
+        // An error of the blocks is that of the facts about them.
+        let _ = file.sections().blocks();
+    }
+    let mut warnings = file.warnings();
+    if file.damage().is_none() {
+        warnings.extend(file.as_dudley().and_then(dudley::find_missing_end));
+    }
+    warnings
+}
+
+/// Writes facts as JSON, with the warnings about the file if there are any.
+fn write_facts(out: &mut Output, mut facts: Value, warnings: &[String]) -> Result<()> {
+    if !warnings.is_empty() {
+        facts["warnings"] = warnings.iter().map(|warning| json!(escape_controls(warning))).collect();
+    }
+    out.write_json(&facts)
 }
 
 /// Describes one item, and decodes nothing of it.
@@ -117,7 +139,7 @@ fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome>
 }
 
 /// The attributes of an item as JSON.
-fn attributes_to_value(item: &Item<'_>) -> Result<serde_json::Value> {
+fn attributes_to_value(item: &Item<'_>) -> Result<Value> {
     let text = attributes_json(&item.attributes()?);
     serde_json::from_str(&text).map_err(|error| Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
 }
@@ -130,14 +152,14 @@ fn print_attributes(out: &mut Output, item: &Item<'_>) -> Result<()> {
 }
 
 /// Shows facts about a file of any family.
-fn print_info(out: &mut Output, name: &str, file: &File, session: &Session<'_>) -> Result<()> {
+fn print_info(out: &mut Output, (name, file): (&str, &File), warnings: &[String], session: &Session<'_>) -> Result<()> {
     let arrays = file.arrays()?.len();
     if session.args.json {
         let facts = json!({
             "file": name, "family": file.family(), "generation": file.family(), "items": arrays, "blocks": [],
             "size": file.source().len(),
         });
-        return out.write_json(&facts);
+        return write_facts(out, facts, warnings);
     }
     let facts = [("file", name.to_owned()), ("family", file.family().to_owned()), ("size", display_size(file.source().len()))];
     out.name_value_lines(facts)?;
