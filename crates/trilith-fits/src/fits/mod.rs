@@ -73,7 +73,7 @@ pub use lost_cards::unused_content;
 #[doc(hidden)]
 pub use physical::to_physical;
 #[doc(hidden)]
-pub use stored::{Outside, StoredImage};
+pub use stored::{OutsidePixel, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]

@@ -25,7 +25,7 @@ pub struct StoredImage {
 
 /// The stored form of a pixel that an image does not have.
 #[derive(Debug, PartialEq)]
-pub enum Outside {
+pub enum OutsidePixel {
     /// The elements mean themselves, so that any value of their datatype will do.
     Plain,
     /// An element with these bytes, little-endian.
@@ -90,7 +90,7 @@ impl StoredImage {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
     #[doc(hidden)]
-    pub fn outside_pixel(&self, given: Option<f64>) -> Result<Outside> {
+    pub fn outside_pixel(&self, given: Option<f64>) -> Result<OutsidePixel> {
         let is_integer = self.number.is_integer();
         let is_scaled = matches!(image::image_value_decoding(self.number, self.linear).transform, ValueTransform::Linear { .. });
         let unsigned = self.linear.unsigned_datatype(self.number);
@@ -102,17 +102,17 @@ impl StoredImage {
         let Some(value) = given.filter(|value| !(value.is_nan() && has_missing)) else {
             return Ok(match blank {
                 Some(blank) => self.encode_integer(blank),
-                None if has_missing => Outside::Missing,
-                None => Outside::Plain,
+                None if has_missing => OutsidePixel::Missing,
+                None => OutsidePixel::Plain,
             });
         };
         if !is_scaled && blank.is_none() {
-            return Ok(Outside::Plain);
+            return Ok(OutsidePixel::Plain);
         }
         let (scale, zero) = if is_scaled { (self.linear.scale, self.linear.zero) } else { (1.0, 0.0) };
         let stored = (value - zero) / scale;
         if !is_integer {
-            return Ok(Outside::Element(match self.number {
+            return Ok(OutsidePixel::Element(match self.number {
                 StoredNumber::F32 => (stored as f32).to_le_bytes().to_vec(),
                 _ => stored.to_le_bytes().to_vec(),
             }));
@@ -127,8 +127,8 @@ impl StoredImage {
         Ok(self.encode_integer(number))
     }
 
-    fn encode_integer(&self, number: i128) -> Outside {
-        Outside::Element(number.to_le_bytes().get(..self.number.size()).unwrap_or_default().to_vec())
+    fn encode_integer(&self, number: i128) -> OutsidePixel {
+        OutsidePixel::Element(number.to_le_bytes().get(..self.number.size()).unwrap_or_default().to_vec())
     }
 
     /// Returns an HDU with some of the elements. Masked ones get a new BLANK.
