@@ -1,5 +1,7 @@
 """Files that are cut at a random byte, through `repair`: exit status 0 only if everything is there. Tier rest.
 
+`convert` and `repack` of such an ASDF file end with 0 and without a warning only if everything is there, too.
+
 `cargo xtask campaign cuts` takes TRILITH_CAMPAIGN cuts of each form of file; a run of the tests takes a sample. A third of the cuts are
 at places that are hard to recognize: after a line of text, at the start of a block or an HDU, and in the last bytes of the file.
 """
@@ -123,9 +125,18 @@ class Cuts(unittest.TestCase):
                         status, _, message = run("repair", cut, "-o", out, "--overwrite")
                         counts[status] = counts.get(status, 0) + 1
                         self.assertIn(status, (0, 1, 2), message)
+                        label = f"{form}, seed {SEED}, file {number}, cut at {at} of {len(whole)}"
                         if status == 0:
-                            label = f"{form}, seed {SEED}, file {number}, cut at {at} of {len(whole)}"
                             self.assertEqual(content(out), expected, label)
+                        # FITS ends at any HDU, and a layout at any line, so that a shorter file of these may be complete.
+                        if suffix != ".asdf":
+                            continue
+                        copy = dice.choice(["convert", "repack"])
+                        words = [peer.PROGRAM, copy, cut, out, "--overwrite"]
+                        copied = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+                        self.assertIn(copied.returncode, (0, 1, 2), copied.stderr)
+                        if copied.returncode == 0 and "warning: " not in copied.stderr:
+                            self.assertEqual(content(out), expected, f"{copy}, {label}")
                     done += 20
             print(f"{form}: {CUTS} cuts; exit status: {dict(sorted(counts.items()))}")
 
