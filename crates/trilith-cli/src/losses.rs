@@ -35,9 +35,9 @@ pub(crate) fn report_refused(input: &str, output: &str, losses: &[Diagnostic], s
     Ok(Outcome::Negative)
 }
 
-/// Says on stderr what was lost, unless `--quiet`.
-pub(crate) fn report_losses(input: &str, losses: &[Diagnostic], session: &Session<'_>) {
-    for loss in losses.iter().filter(|_| !session.args.quiet) {
+/// Says on stderr what was lost. `--quiet` does not hide it: it is no warning, since the file lacks it now.
+pub(crate) fn report_losses(input: &str, losses: &[Diagnostic]) {
+    for loss in losses {
         eprint_line(&format!("trilith: {input}: lost: {loss}"));
     }
 }

@@ -275,7 +275,7 @@ fn commit(
 ) -> Result<WrittenReport> {
     // A copy can be read if what was copied can.
     let written = if done.is_copy { target.commit(session)? } else { target.commit_checked(from, session)? };
-    report_losses(input, &done.losses, session);
+    report_losses(input, &done.losses);
     for text in &done.notes {
         session.warn(text);
     }

@@ -76,7 +76,7 @@ impl Explode {
         session.warn_all(warnings);
         let left = parts.kept.iter();
         session.warn_all(left.map(|part| format!("{} is left: the tree no longer names it, but others may", part.display())).collect());
-        report_losses(&item.file, &losses, session);
+        report_losses(&item.file, &losses);
         session.warn_of_omission(&file, false)?;
         let kept = plan.kept_blocks.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {

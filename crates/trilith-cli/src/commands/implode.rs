@@ -54,7 +54,7 @@ impl Implode {
             return report_refused(&item.file, &output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(&item.file, &losses, session);
+        report_losses(&item.file, &losses);
         session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (blocks.len(), plan.blocks.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": losses_json(&losses)});

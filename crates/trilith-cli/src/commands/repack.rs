@@ -102,7 +102,7 @@ impl Repack {
             return report_refused(input, output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(input, &losses, session);
+        report_losses(input, &losses);
         let notes = file.sections().copy_notes(omission.is_none())?;
         session.warn_all(notes.clone());
         let dropped = file.sections().all_blocks()?.len() - packed.len();

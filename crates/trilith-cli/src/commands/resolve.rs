@@ -52,7 +52,7 @@ impl Resolve {
             return report_refused(&self.input, &self.output, &losses, session);
         }
         let written = target.commit_checked(Some(&file), session)?;
-        report_losses(&self.input, &losses, session);
+        report_losses(&self.input, &losses);
         session.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (plan.count, plan.blocks.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": losses_json(&losses)});
