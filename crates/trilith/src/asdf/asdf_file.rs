@@ -215,10 +215,10 @@ impl AsdfFile {
     /// Returns every block, in order, for a copy of the whole file: nothing that the tree names is missing.
     ///
     /// # Errors
-    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the path
-    /// of an array whose block is not there.
+    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree has
+    /// no end, or with the path of an array whose block is not there.
     pub fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
-        let all = self.sections.all_blocks()?;
+        let all = self.sections.blocks_to_copy()?;
         match walk::find_missing_blocks(self)?.into_iter().next() {
             None => Ok(all),
             Some((node, error)) => {

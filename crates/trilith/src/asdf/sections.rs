@@ -405,15 +405,25 @@ impl AsdfSections {
     ///
     /// # Errors
     /// Returns the errors of [`AsdfSections::blocks`], and [`ErrorKind::Malformed`] if
-    /// blocks or the end of the tree may be missing.
+    /// blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
-        if let Some(error) = self.truncated_tree().filter(|_| self.first_block.is_none()) {
-            return Err(error.context("cannot copy the file").hint(REPAIR_HINT));
-        }
         let behind = self.trailing_content().map(|message| Error::malformed(message.to_owned()));
         match self.incomplete().or(behind) {
             Some(error) => Err(error.context("rewriting the file would lose it").hint(REPAIR_HINT)),
+            None => Ok(found),
+        }
+    }
+
+    /// Returns every block, as [`AsdfSections::all_blocks`] does, for a copy of the whole file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`] if neither the end of the tree nor a block is
+    /// there: the copy would no longer show that the file may be truncated. An edit keeps the text as it is.
+    pub(crate) fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
+        let found = self.all_blocks()?;
+        match self.truncated_tree().filter(|_| self.first_block.is_none()) {
+            Some(error) => Err(error.context("cannot copy the file").hint(REPAIR_HINT)),
             None => Ok(found),
         }
     }

@@ -202,7 +202,7 @@ fn convert_asdf(
     progress: Progress<'_>,
     account: &mut LossAccount,
 ) -> Result<ConvertReport> {
-    file.sections().all_blocks()?;
+    file.sections().blocks_to_copy()?;
     let rest = unreadable::omit_missing(file, account)?;
     let file = rest.as_ref().unwrap_or(file);
     if matches!(options.to, TargetForm::Fits) {

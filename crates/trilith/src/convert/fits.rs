@@ -48,7 +48,7 @@ fn build_asdf(fits: &FitsFile, physical_values: bool, account: &mut LossAccount)
     // A header has no array that would be compared.
     for hdu in fits.hdus() {
         if let Err(why) = fits.check(hdu) {
-            taking.account.keep_damaged(&format!("/fits/{}", hdu.index()), why)?;
+            taking.account.keep_damaged(&format!("/fits/{}/header", hdu.index()), why)?;
         }
     }
     let tree = if physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
