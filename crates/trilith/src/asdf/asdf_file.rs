@@ -54,6 +54,8 @@ pub struct AsdfFile {
     source_cache: OnceLock<Vec<(u32, u32)>>,
     /// The mapping `annotations`, if the tree has one.
     annotation_cache: OnceLock<Option<NodeId>>,
+    /// Set once every block that the tree names was found.
+    completeness: OnceLock<()>,
 }
 
 /// Purpose for which a block is decoded. It decides the byte order of floats that an encoding chain makes.
@@ -153,6 +155,7 @@ impl AsdfFile {
             references: OnceLock::new(),
             source_cache: OnceLock::new(),
             annotation_cache: OnceLock::new(),
+            completeness: OnceLock::new(),
         }
     }
 
@@ -219,8 +222,14 @@ impl AsdfFile {
     /// no end, or with the path of an array whose block is not there.
     pub fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
         let all = self.sections.blocks_to_copy()?;
+        if self.completeness.get().is_some() {
+            return Ok(all);
+        }
         match walk::find_missing_blocks(self)?.into_iter().next() {
-            None => Ok(all),
+            None => {
+                self.completeness.get_or_init(|| ());
+                Ok(all)
+            }
             Some((node, error)) => {
                 let path = self.tree.path_of(node.id()).map(|path| path.to_string()).unwrap_or_default();
                 Err(error.at_path(path).context(self.sections.source().name()).hint(REPAIR_HINT))
@@ -260,7 +269,7 @@ impl AsdfFile {
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolver, self.external_files) = (Arc::new(tree), resolve, Mutex::default());
         (self.references, self.source_cache, self.declared_cache) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        self.annotation_cache = OnceLock::new();
+        (self.annotation_cache, self.completeness) = (OnceLock::new(), OnceLock::new());
         self
     }
 

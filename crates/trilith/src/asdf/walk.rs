@@ -310,8 +310,10 @@ pub(crate) fn find_missing_blocks(file: &AsdfFile) -> Result<Vec<(Node<'_>, Erro
         }
         Ok(()) => Ok(()),
     };
+    let count = file.sections().all_blocks().map_or(0, |blocks| blocks.len() as i64);
     for (node, source) in ndarrays_with_source(file)? {
-        if let Some(number) = source.as_i64() {
+        // The reason is asked for where there is none of that number.
+        if let Some(number) = source.as_i64().filter(|number| !(-count..count).contains(number)) {
             note(node, file.sections().block(number).map(drop))?;
         }
     }

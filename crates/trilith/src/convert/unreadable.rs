@@ -30,12 +30,13 @@ pub(super) fn undecodable_reason(
 /// # Errors
 /// Returns the reason why an array cannot be read if [`ConvertOptions::skip_unreadable`] is not set, or if the file is in another one.
 pub(super) fn omit_missing(file: &AsdfFile, account: &mut LossAccount) -> Result<Option<AsdfFile>> {
-    let missing = walk::find_missing_blocks(file)?;
-    if missing.is_empty() {
+    let complete = file.blocks_to_copy();
+    if complete.is_ok() {
         return Ok(None);
     }
-    if file.container().is_some() {
-        file.blocks_to_copy()?;
+    let missing = walk::find_missing_blocks(file)?;
+    if missing.is_empty() || file.container().is_some() {
+        return complete.map(|_| None);
     }
     let mut edit = file.tree().edit();
     for (node, why) in missing {
