@@ -16,6 +16,8 @@ use crate::yaml::{ValueBuilder, print_flow};
 /// Number of other paths of a collection that a note names.
 const MAX_LISTED_PATHS: usize = 4;
 
+/// Nodes, with aliases entered, in which other paths of a node are looked for: a note need not be complete.
+const MAX_SEARCHED_NODES: u64 = 1 << 20;
 /// Values nest at most this deep: they are dropped by recursion.
 const MAX_VALUE_DEPTH: usize = 1000;
 
@@ -65,8 +67,10 @@ impl<'t> Edit<'t> {
         }
         let Some((depth, origin)) = found else { return };
         let here: TreePath = path.keys().iter().take(depth).cloned().collect();
-        let limits = Limits::default();
-        let mut walk = self.tree.root().walk(&limits).without_merge();
+        let mut limits = Limits::default();
+        limits.nodes = limits.nodes.min(MAX_SEARCHED_NODES);
+        // What is merged in has no anchor of its own: its other paths lead through aliases of the mapping around it.
+        let mut walk = self.tree.root().walk(&limits).without_merge().expand_aliases();
         let mut others = Vec::new();
         while let Ok(Some(visit)) = walk.try_next() {
             if visit.node.id() == origin.id() && !is_merged_path(&walk.path(), &here) {
