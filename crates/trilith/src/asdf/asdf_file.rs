@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::block::Block;
 use super::encoding_chain;
 use super::ndarray::{self, ElementSource, Ndarray};
-use super::sections::{AsdfSections, REPAIR_HINT};
+use super::sections::AsdfSections;
 use super::uris::{self, ReferenceLog};
 use super::{annotations, chunked_array, walk};
 use crate::array::{Array, Byteorder, Mask};
@@ -55,7 +55,7 @@ pub struct AsdfFile {
     /// The mapping `annotations`, if the tree has one.
     annotation_cache: OnceLock<Option<NodeId>>,
     /// Set once every block that the tree names was found.
-    completeness: OnceLock<()>,
+    pub(super) completeness: OnceLock<()>,
 }
 
 /// Purpose for which a block is decoded. It decides the byte order of floats that an encoding chain makes.
@@ -212,28 +212,6 @@ impl AsdfFile {
         match header.standard() {
             Some(version) => Some(version.to_owned()),
             None => header.line.starts_with("#ASDF 1.").then(|| "1.0.0".to_owned()),
-        }
-    }
-
-    /// Returns every block, in order, for a copy of the whole file: nothing that the tree names is missing.
-    ///
-    /// # Errors
-    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree has
-    /// no end, or with the path of an array whose block is not there.
-    pub fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
-        let all = self.sections.blocks_to_copy()?;
-        if self.completeness.get().is_some() {
-            return Ok(all);
-        }
-        match walk::find_missing_blocks(self)?.into_iter().next() {
-            None => {
-                self.completeness.get_or_init(|| ());
-                Ok(all)
-            }
-            Some((node, error)) => {
-                let path = self.tree.path_of(node.id()).map(|path| path.to_string()).unwrap_or_default();
-                Err(error.at_path(path).context(self.sections.source().name()).hint(REPAIR_HINT))
-            }
         }
     }
 

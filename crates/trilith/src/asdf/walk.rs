@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::asdf_file::AsdfFile;
+use super::block::Block;
+use super::sections::REPAIR_HINT;
 use super::{chunked_array, ndarray, zarr_metadata};
 use crate::error::{Error, Result};
 use crate::json_pointer::push_key;
@@ -321,6 +323,30 @@ pub(crate) fn find_missing_blocks(file: &AsdfFile) -> Result<Vec<(Node<'_>, Erro
         note(node, chunked_array::check_named_blocks(file, node))?;
     }
     Ok(missing)
+}
+
+impl AsdfFile {
+    /// Returns every block, in order, for a copy of the whole file: nothing that the tree names is missing.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree has
+    /// no end, or with the path of an array whose block is not there.
+    pub fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
+        let all = self.sections().blocks_to_copy()?;
+        if self.completeness.get().is_some() {
+            return Ok(all);
+        }
+        match find_missing_blocks(self)?.into_iter().next() {
+            None => {
+                self.completeness.get_or_init(|| ());
+                Ok(all)
+            }
+            Some((node, error)) => {
+                let path = self.tree().path_of(node.id()).map(|path| path.to_string()).unwrap_or_default();
+                Err(error.at_path(path).context(self.sections().source().name()).hint(REPAIR_HINT))
+            }
+        }
+    }
 }
 
 /// The first array of a file whose elements cannot be found, though they are in the file: None if all can.

@@ -69,7 +69,7 @@ impl<'t> Edit<'t> {
         let here: TreePath = path.keys().iter().take(depth).cloned().collect();
         let mut limits = Limits::default();
         limits.nodes = limits.nodes.min(MAX_SEARCHED_NODES);
-        // What is merged in has no anchor of its own: its other paths lead through aliases of the mapping around it.
+        // A merged node has no separate anchor: its other paths lead through aliases of the mapping around it.
         let mut walk = self.tree.root().walk(&limits).without_merge().expand_aliases();
         let mut others = Vec::new();
         while let Ok(Some(visit)) = walk.try_next() {
