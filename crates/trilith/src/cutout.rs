@@ -361,10 +361,10 @@ impl<'f> PixelCutout<'f> {
             let is_chosen = only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
             let is_image = is_chosen && fits.image_shape(hdu).is_some_and(|shape| self.image.has_shape(&shape));
             let place = if is_image { self.place_in_hdu(hdu.index()) } else { ChipPlace::Same };
-            if let ChipPlace::OutsidePixel(why) = &place {
+            if let ChipPlace::Outside(why) = &place {
                 notes.push(format!("HDU {} left out: {why}", hdu.index()));
             }
-            let is_image = is_image && !matches!(place, ChipPlace::OutsidePixel(_));
+            let is_image = is_image && !matches!(place, ChipPlace::Outside(_));
             if let Some(image) = if is_image { fits.stored_image(hdu)? } else { None } {
                 let cutout = match &place {
                     ChipPlace::Own(chip) => &**chip,
@@ -383,7 +383,7 @@ impl<'f> PixelCutout<'f> {
                 let cards = hdu.header().cards().iter().filter(|card| !is_sum(card)).cloned();
                 parts.push(HduData::with_data(Header::new(cards.collect()), None));
             }
-            if !hdu.data().is_empty() && !matches!(place, ChipPlace::OutsidePixel(_)) {
+            if !hdu.data().is_empty() && !matches!(place, ChipPlace::Outside(_)) {
                 left.push(hdu.index());
             }
         }
@@ -410,13 +410,13 @@ impl<'f> PixelCutout<'f> {
         let found = match self.image.file.wcs_by_key(&format!("{own}/data"), self.image.key) {
             Ok(Some(found)) if found.wcs.sky().is_some() => found,
             Ok(_) => return ChipPlace::Same,
-            Err(error) => return ChipPlace::OutsidePixel(error.to_string()),
+            Err(error) => return ChipPlace::Outside(error.to_string()),
         };
         let image = Arc::new(self.image.with_coordinates(found));
         match CutoutImage::new(image).cutout(position, size, self.options.clone()) {
             Ok(Some(chip)) => ChipPlace::Own(Box::new(chip)),
-            Ok(None) => ChipPlace::OutsidePixel("the position is outside of this chip, or near its edge".to_owned()),
-            Err(error) => ChipPlace::OutsidePixel(error.to_string()),
+            Ok(None) => ChipPlace::Outside("the position is outside of this chip, or near its edge".to_owned()),
+            Err(error) => ChipPlace::Outside(error.to_string()),
         }
     }
 
@@ -643,7 +643,7 @@ enum ChipPlace<'f> {
     /// The image has separate coordinates.
     Own(Box<PixelCutout<'f>>),
     /// The image does not have the position, for this reason.
-    OutsidePixel(String),
+    Outside(String),
 }
 
 /// Returns `true` for a card with a sum over the whole HDU.
