@@ -255,7 +255,7 @@ impl TreePrinter {
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
                 let label = if is_card { None } else { HduSummary::label_of(item) };
-                let name = label.map_or_else(|| name.clone(), |label| format!("{name} ({label})").into());
+                let name = if let Some(label) = label { format!("{name} ({label})").into() } else { name };
                 let name = if name.is_empty() { "\"\"".into() } else { name };
                 line.push_part(Some(StyleRole::Name), escape_controls(&name));
                 line.push_part(None, ": ");

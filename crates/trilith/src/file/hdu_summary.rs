@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::asdf::AsdfFile;
-use crate::file::{Item, ItemKind};
+use crate::file::Item;
 use crate::fits::Hdu;
 use crate::tree::Node;
 
@@ -45,27 +45,22 @@ impl HduSummary {
 
     /// Returns the [`label`](Self::label) of the HDU that an item is; `None` for any other item.
     pub fn label_of(item: &Item<'_>) -> Option<String> {
-        let is_hdu =
-            item.kind() == ItemKind::Mapping && item.as_asdf().is_some_and(|(file, node)| node.id() != file.tree().root().id());
-        if is_hdu { Self::from_item(item)?.label() } else { None }
+        let (file, node) = item.as_asdf()?;
+        // The root and an array have the header of another node.
+        let hdu = super::asdf::header_owner(file, node).filter(|hdu| hdu.id() == node.id())?;
+        let first = file.tree().root().get("fits").and_then(|list| list.index(0));
+        let name = card_text(hdu, "EXTNAME");
+        label_text(name.as_deref(), card_number(hdu, "EXTVER"), first.is_some_and(|first| first.id() == hdu.id()))
     }
 
     /// Returns the name that a path has for the HDU: `SCI`, `SCI,2`, or `PRIMARY` for the first one without a name.
     pub fn label(&self) -> Option<String> {
-        match (&self.name, self.version) {
-            (Some(name), Some(version)) if version != 1 => Some(format!("{name},{version}")),
-            (Some(name), _) => Some(name.clone()),
-            (None, _) => (self.number == 0).then(|| "PRIMARY".to_owned()),
-        }
+        label_text(self.name.as_deref(), self.version, self.number == 0)
     }
 
     fn from_node(file: &AsdfFile, number: usize, hdu: Node<'_>) -> Self {
-        let rows: Vec<_> = hdu.get("header").into_iter().flat_map(|rows| rows.items()).collect();
-        let text = |keyword: &str| {
-            let row = rows.iter().find(|row| row.index(0).is_some_and(|found| found.text() == keyword))?;
-            row.index(1).map(|value| value.text().trim_end().to_owned())
-        };
-        let number_of = |keyword: &str| text(keyword).and_then(|text| text.parse::<i64>().ok());
+        let text = |keyword: &str| card_text(hdu, keyword);
+        let number_of = |keyword: &str| card_number(hdu, keyword);
         // Compressed tiles are rows of a table, and Z before a keyword says what the image has there.
         let is_true = |keyword: &str| text(keyword).as_deref() == Some("true");
         let (is_tiled, is_compressed_table) = (is_true("ZIMAGE"), is_true("ZTABLE"));
@@ -80,7 +75,7 @@ impl HduSummary {
             kind: kind.unwrap_or_else(|| "PRIMARY".to_owned()),
             version: number_of("EXTVER").or_else(|| name.is_some().then_some(1)),
             name,
-            cards: rows.len(),
+            cards: hdu.get("header").map_or(0, Node::len),
             bitpix: match is_table {
                 true => number_of("TFIELDS").map(|count| format!("{count} columns")),
                 false if naxis > 0 => number_of(&format!("{z}BITPIX")).map(|bits| bits.to_string()),
@@ -98,6 +93,25 @@ impl HduSummary {
             offset: unit.map_or(0, Hdu::start),
             data: unit.map_or(0..0, Hdu::data),
         }
+    }
+}
+
+/// The value of the first card of a keyword.
+fn card_text(hdu: Node<'_>, keyword: &str) -> Option<String> {
+    let mut rows = hdu.get("header")?.items();
+    let row = rows.find(|row| row.index(0).is_some_and(|found| found.text() == keyword))?;
+    row.index(1).map(|value| value.text().trim_end().to_owned())
+}
+
+fn card_number(hdu: Node<'_>, keyword: &str) -> Option<i64> {
+    card_text(hdu, keyword)?.parse().ok()
+}
+
+fn label_text(name: Option<&str>, version: Option<i64>, is_first: bool) -> Option<String> {
+    match (name, version) {
+        (Some(name), Some(version)) if version != 1 => Some(format!("{name},{version}")),
+        (Some(name), _) => Some(name.to_owned()),
+        (None, _) => is_first.then(|| "PRIMARY".to_owned()),
     }
 }
 
