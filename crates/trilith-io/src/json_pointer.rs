@@ -16,6 +16,16 @@ pub fn escape_key(key: &str) -> Cow<'_, str> {
     Cow::Owned(key.replace('~', "~0").replace('/', "~1"))
 }
 
+/// Returns the key that a step of a pointer means. A `~` before anything but `0` and `1` stays as it is.
+///
+/// ```
+/// use trilith_io::json_pointer::unescape_key;
+/// assert_eq!(unescape_key("m~1s"), "m/s");
+/// ```
+pub fn unescape_key(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 /// Appends a step to a pointer.
 pub fn push_key(pointer: &mut String, key: &str) {
     let key = escape_key(key);

@@ -7,7 +7,7 @@ use super::new_item::{Draft, NewItemKind};
 use super::source_annotations::{MemberAnnotations, NamedType, SourceAnnotations};
 use crate::array::{Array, Datatype};
 use crate::diagnostic::Diagnostic;
-use crate::json_pointer::escape_key;
+use crate::json_pointer::{escape_key, unescape_key};
 use crate::layout::{Primitive, length_of};
 
 impl Draft {
@@ -19,7 +19,7 @@ impl Draft {
     /// Returns the item at a JSON Pointer, and the names that lead from it on to a member of its structs.
     pub fn told_at(&mut self, path: &str) -> Option<(&mut Draft, Vec<String>)> {
         let mut here = self;
-        let mut steps = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+        let mut steps = path.split('/').skip(1).map(unescape_key);
         while let Some(name) = steps.next() {
             if let NewItemKind::Data(array) = &here.kind {
                 let way: Vec<String> = std::iter::once(name).chain(steps).collect();

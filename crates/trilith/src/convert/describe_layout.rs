@@ -7,6 +7,7 @@ use crate::asdf::ndarray::ElementSource;
 use crate::asdf::{AsdfFile, Ndarray, walk};
 use crate::dudley::primitive_of;
 use crate::error::{Error, Result};
+use crate::json_pointer::unescape_key;
 use crate::layout::quoted_name;
 
 /// Returns a layout (dialect 2025) whose items are the bytes of the uncompressed blocks of a file of the ASDF
@@ -100,7 +101,7 @@ fn item_path(pointer: &str) -> Result<String> {
         .split('/')
         .skip(1)
         .map(|step| {
-            let name = step.replace("~1", "/").replace("~0", "~");
+            let name = unescape_key(step);
             if name.contains('\0') {
                 return Err(Error::invalid_input("a name holds NUL, which no layout can").at_path(pointer));
             }

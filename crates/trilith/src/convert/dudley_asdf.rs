@@ -28,7 +28,7 @@ use crate::dudley::{Draft, DudleyFile, ItemTreeId, NewItemKind, OutlineKind, Str
 use crate::error::{Error, Result};
 use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
-use crate::json_pointer::escape_key;
+use crate::json_pointer::{escape_key, unescape_key};
 use crate::layout::{
     Attribute, Dialect, ELEMENT_ATTRIBUTES, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name,
     own_attribute, own_value, read_own, read_value,
@@ -897,7 +897,7 @@ fn early_items(about: Node<'_>) -> Vec<AnnotatedPath<'_>> {
 
 /// The path of an item with the names that it has in a file, from its path in a tree.
 pub(super) fn file_path(path: &str) -> String {
-    let step = |step: &str| escape_key(&reserved_keys::name_of(&step.replace("~1", "/").replace("~0", "~"))).into_owned();
+    let step = |step: &str| escape_key(&reserved_keys::name_of(&unescape_key(step))).into_owned();
     path.split('/').map(step).collect::<Vec<_>>().join("/")
 }
 
@@ -953,7 +953,7 @@ pub(super) fn is_early_mapping(about: Node<'_>) -> bool {
 /// Makes a whole number of a mapping a parameter again, stored if it has a type that holds it; None if there is no such number.
 fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Option<()> {
     let (parent, name) = path.rsplit_once('/')?;
-    let name = name.replace("~1", "/").replace("~0", "~");
+    let name = unescape_key(name);
     let (dict, _) = draft.told_at(parent)?;
     let NewItemKind::Dict(items) = &mut dict.kind else { return None };
     let found = dict.attributes.iter().position(|(known, _)| *known == name)?;

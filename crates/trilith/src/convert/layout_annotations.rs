@@ -9,7 +9,7 @@ use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, file_path}
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
 use crate::dudley::{Draft, NewItemKind, Notes};
-use crate::json_pointer::escape_key;
+use crate::json_pointer::{escape_key, unescape_key};
 use crate::layout::{Attribute, ItemId, Layout, LayoutEntry, ResolvedType, own_attribute, read_own};
 use crate::tree::{Node, Value};
 
@@ -155,7 +155,7 @@ pub(super) type Annotation<'d> = (&'d mut Vec<String>, &'d mut Vec<(String, Attr
 /// Makes a null of a mapping an item again; None if there is no such null.
 fn restore_null(draft: &mut Draft, path: &str) -> Option<()> {
     let (parent, name) = path.rsplit_once('/')?;
-    let name = name.replace("~1", "/").replace("~0", "~");
+    let name = unescape_key(name);
     let (dict, _) = draft.told_at(parent)?;
     let NewItemKind::Dict(items) = &mut dict.kind else { return None };
     let found = dict.attributes.iter().position(|(known, value)| *known == own_attribute(&name) && *value == Attribute::Flag)?;

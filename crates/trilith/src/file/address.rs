@@ -10,6 +10,7 @@ use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::array::json_text;
 use crate::error::{Error, Result};
 use crate::glob::{self, GlobPattern};
+use crate::json_pointer::unescape_key;
 use crate::suggest::nearest;
 
 /// The address of an item, of one of its attributes, or of a value that is computed of it.
@@ -381,7 +382,7 @@ impl AddressPattern {
             && match &self.path {
                 PathPattern::Path(glob) => glob.matches(path),
                 PathPattern::AnyDepth(name) => {
-                    let key = path.rsplit('/').next().unwrap_or(path).replace("~1", "/").replace("~0", "~");
+                    let key = unescape_key(path.rsplit('/').next().unwrap_or(path));
                     !path.is_empty() && glob::fits(name, &key)
                 }
             };
