@@ -115,19 +115,16 @@ pub fn fits(part: &str, name: &str) -> bool {
     part_fits(&tokenize(part), name)
 }
 
-fn part_fits(marks: &[PatternToken], name: &str) -> bool {
+fn part_fits(mut marks: &[PatternToken], name: &str) -> bool {
+    let mut letters = name.chars();
     // Most names differ from a pattern in their first letters.
-    let plain = marks.iter().map_while(|mark| if let PatternToken::Char(wanted) = mark { Some(*wanted) } else { None });
-    let mut rest = name.chars();
-    let mut fixed = 0;
-    for wanted in plain {
-        if rest.next() != Some(wanted) {
+    while let [PatternToken::Char(wanted), rest @ ..] = marks {
+        if letters.next() != Some(*wanted) {
             return false;
         }
-        fixed += 1;
+        marks = rest;
     }
-    let marks = marks.get(fixed..).unwrap_or_default();
-    let letters: Vec<char> = rest.collect();
+    let letters: Vec<char> = letters.collect();
     match_tokens(
         marks,
         &letters,
