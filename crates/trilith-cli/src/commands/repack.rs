@@ -103,7 +103,7 @@ impl Repack {
         }
         let written = target.commit_checked(Some(&file), session)?;
         report_losses(input, &losses);
-        let notes = file.sections().copy_notes(omission.is_none())?;
+        let notes: Vec<String> = omission.into_iter().chain(file.sections().missing_note()?).collect();
         session.warn_all(notes.clone());
         let dropped = file.sections().all_blocks()?.len() - packed.len();
         let unnamed = if self.drop_unused { 0 } else { asdf::unreferenced_blocks(&file)?.len() };

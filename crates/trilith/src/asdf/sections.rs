@@ -348,6 +348,15 @@ impl AsdfSections {
     #[doc(hidden)]
     pub fn copy_notes(&self, keeps_unused: bool) -> Result<Vec<String>> {
         let omission = if keeps_unused { None } else { self.omission_note()? };
+        Ok(omission.into_iter().chain(self.missing_note()?).collect())
+    }
+
+    /// Returns a note on content that is probably missing from the file, or None if there is no sign of that.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::blocks`].
+    #[doc(hidden)]
+    pub fn missing_note(&self) -> Result<Option<String>> {
         let missing = match self.tree {
             None if self.blocks()?.is_empty() => Some("the file has neither a tree nor blocks: it may be truncated"),
             Some(tree) if !tree.has_end_marker => {
@@ -355,7 +364,7 @@ impl AsdfSections {
             }
             _ => None,
         };
-        Ok(omission.into_iter().chain(missing.map(str::to_owned)).collect())
+        Ok(missing.map(str::to_owned))
     }
 
     /// Returns a note on the content of unused space, which a new file leaves out, or None if there is none.

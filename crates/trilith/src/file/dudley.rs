@@ -36,8 +36,8 @@ trait DudleyItems {
 
     fn outline_kind<'o>(&self, outline: &'o StreamOutline, at: &ItemLocation) -> Result<OutlineKind<'o>>;
 
-    /// Returns documentation and attributes of the members of an array, and of the summary block.
-    fn member_metadata(&self, id: ItemTreeId, item: ItemId) -> Vec<(String, ItemMetadata<'_>)>;
+    /// Returns the documentation of the members of an array and of the summary block, and their attributes if they are asked for.
+    fn member_metadata(&self, id: ItemTreeId, item: ItemId, has_attributes: bool) -> Vec<(String, ItemMetadata<'_>)>;
 
     /// Finds the item at an item path.
     fn find_item(&self, path: &str) -> Result<ResolvedItem>;
@@ -60,11 +60,11 @@ impl DudleyItems for DudleyFile {
         Ok(outline.kind(self.outline_id(at)?))
     }
 
-    fn member_metadata(&self, id: ItemTreeId, item: ItemId) -> Vec<(String, ItemMetadata<'_>)> {
+    fn member_metadata(&self, id: ItemTreeId, item: ItemId, has_attributes: bool) -> Vec<(String, ItemMetadata<'_>)> {
         let layout = self.layout();
         let said = |way: String, item: ItemId| {
             let mut notes = ItemMetadata::default();
-            add_metadata(&mut notes, layout, item, true);
+            add_metadata(&mut notes, layout, item, has_attributes);
             (way, notes)
         };
         if item == ItemId::ROOT {
@@ -434,7 +434,7 @@ fn text_metadata<'f>(file: &'f DudleyFile, at: &ItemLocation, notes: &mut ItemMe
     match (found, at) {
         (Some((id, item)), _) => {
             add_metadata(notes, file.layout(), item, has_attributes);
-            notes.members = file.member_metadata(id, item);
+            notes.members = file.member_metadata(id, item, has_attributes);
         }
         // A member of structs, which no outline lists.
         (None, ItemLocation::Array { path, .. }) => {
