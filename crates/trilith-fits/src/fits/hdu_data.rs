@@ -23,7 +23,6 @@ pub enum HduRole {
 
 impl HduRole {
     /// Returns the role of the HDU with a number.
-    #[doc(hidden)]
     pub fn from_index(index: usize) -> Self {
         if index == 0 { Self::Primary } else { Self::Extension }
     }

@@ -73,13 +73,11 @@ impl FitsFile {
 
 impl StoredImage {
     /// The stored elements; unsigned integers as such.
-    #[doc(hidden)]
     pub fn array(&self) -> &Array {
         &self.array
     }
 
     /// Returns the header of the HDU without compression.
-    #[doc(hidden)]
     pub fn header_mut(&mut self) -> &mut Header {
         &mut self.header
     }
@@ -89,7 +87,6 @@ impl StoredImage {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
-    #[doc(hidden)]
     pub fn outside_pixel(&self, given: Option<f64>) -> Result<OutsidePixel> {
         let is_integer = self.number.is_integer();
         let is_scaled = matches!(image::image_value_decoding(self.number, self.linear).transform, ValueTransform::Linear { .. });
@@ -136,7 +133,6 @@ impl StoredImage {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no integer is free for that, and what reading the elements
     /// returns.
-    #[doc(hidden)]
     pub fn build_hdu(&self, array: Array, is_primary: bool) -> Result<HduData> {
         if array.mask().is_none() {
             let mut header = self.header.clone();

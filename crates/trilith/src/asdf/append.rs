@@ -36,6 +36,9 @@ pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> 
     Ok(name)
 }
 
+/// The way to more rows in a FITS file.
+const FITS_HINT: &str = "convert the FITS file to ASDF, and stream the array there";
+
 /// The end of a streamed array, where more rows go.
 pub(crate) struct StreamEnd {
     /// The array before the change.
@@ -59,7 +62,7 @@ impl StreamEnd {
         if !ndarray::is_ndarray(node) {
             let error = Error::invalid_input("rows are added to an ndarray, and this is none").at_path(path);
             return Err(match file.fits_file() {
-                Some(_) => error.hint("convert the FITS file to ASDF, and stream the array there"),
+                Some(_) => error.hint(FITS_HINT),
                 None => error.hint("name a streamed array: FILE#/path; `trilith tree FILE` lists them"),
             });
         }
@@ -70,9 +73,7 @@ impl StreamEnd {
         let source =
             node.get("source").ok_or_else(|| Error::invalid_input("an inline array has no rows to add to").at_path(path))?;
         if source.text().starts_with("fits:") {
-            return Err(Error::unsupported("rows cannot be added to an HDU of a FITS file")
-                .at_path(path)
-                .hint("convert the FITS file to ASDF, and stream the array there"));
+            return Err(Error::unsupported("rows cannot be added to an HDU of a FITS file").at_path(path).hint(FITS_HINT));
         }
         let outer;
         let (holder, number) = match source.as_i64() {

@@ -338,7 +338,7 @@ impl AsdfFile {
         }
         match find_missing_blocks(self)?.into_iter().next() {
             None => {
-                self.completeness.get_or_init(|| ());
+                let _ = self.completeness.set(());
                 Ok(all)
             }
             Some((node, error)) => {

@@ -117,15 +117,13 @@ impl<'l> HierarchyWalk<'l> {
         if let Some(digits) = integer_digits(item).ok().flatten() {
             return Ok(BuiltNode::Value(JsonValue::BigNumber(digits)));
         }
-        if is_quantity(item)
-            && let Err(error) = item.check_required_keys()
-        {
-            return Ok(self.report_problem(path, error));
-        }
-        if is_quantity(item)
-            && let Some(held) = find_descendant(item, &["value"]).filter(|held| held.kind() == ItemKind::Array)
-        {
-            return self.convert_quantity(item, &held, path);
+        if is_quantity(item) {
+            if let Err(error) = item.check_required_keys() {
+                return Ok(self.report_problem(path, error));
+            }
+            if let Some(held) = find_descendant(item, &["value"]).filter(|held| held.kind() == ItemKind::Array) {
+                return self.convert_quantity(item, &held, path);
+            }
         }
         if XARRAY_DATASET_KEYS
             .iter()
