@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::asdf::AsdfFile;
-use crate::file::Item;
+use crate::file::{Item, ItemKind};
 use crate::fits::Hdu;
 use crate::tree::Node;
 
@@ -45,8 +45,8 @@ impl HduSummary {
 
     /// Returns the [`label`](Self::label) of the HDU that an item is; `None` for any other item.
     pub fn label_of(item: &Item<'_>) -> Option<String> {
-        let (file, node) = item.as_asdf()?;
-        // The root and an array have the header of another node.
+        // An array has the header of the mapping around it, and the root has that of the first HDU.
+        let (file, node) = item.as_asdf().filter(|_| item.kind() == ItemKind::Mapping)?;
         let hdu = super::asdf::header_owner(file, node).filter(|hdu| hdu.id() == node.id())?;
         let first = file.tree().root().get("fits").and_then(|list| list.index(0));
         let name = card_text(hdu, "EXTNAME");
