@@ -329,7 +329,7 @@ impl AsdfFile {
     /// Returns every block, in order, for a copy of the whole file: nothing that the tree names is missing.
     ///
     /// # Errors
-    /// Returns the errors of [`AsdfSections::all_blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree has
+    /// Returns the errors of [`all_blocks`](super::AsdfSections::all_blocks), and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the tree has
     /// no end, or with the path of an array whose block is not there.
     pub fn blocks_to_copy(&self) -> Result<Vec<&Block>> {
         let all = self.sections().blocks_to_copy()?;
