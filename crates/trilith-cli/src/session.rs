@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
-use trilith::asdf::{AsdfFile, ReferenceLog, uris};
+use trilith::asdf::{AsdfFile, ReferenceLog};
 use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
 use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, ParamSetting, StreamOptions};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
@@ -405,7 +405,7 @@ impl<'a> Session<'a> {
     /// Adds the targets of a tree's references to the inputs, because overwriting them would break the tree.
     /// Returns the references as they are written.
     pub(crate) fn add_references(&self, file: &AsdfFile, tree: &Tree) -> Result<BTreeSet<String>> {
-        let uris: BTreeSet<String> = uris(tree, file.limits())?.into_iter().map(|found| found.uri).collect();
+        let uris: BTreeSet<String> = file.uris_of(tree)?.into_iter().map(|found| found.uri).collect();
         for path in uris.iter().filter_map(|uri| file.absolute(uri).as_deref().and_then(bytes::local_path)) {
             self.add_input(bytes::name_of(&path).into_owned());
         }

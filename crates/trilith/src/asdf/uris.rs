@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::asdf_file::AsdfFile;
-use super::{ndarray, walk};
+use super::walk;
 use crate::bytes::{BaseUri, RebasedResolver, Resolve};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -35,11 +35,22 @@ pub struct FileUri<'t> {
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<FileUri<'t>>> {
     walk::check_count(tree, limits)?;
+    Ok(collect_uris(tree, walk::with_source(tree)))
+}
+
+/// Returns the [`uris`] of a tree, whose ndarrays with their sources are known.
+fn collect_uris<'t>(tree: &'t Tree, arrays: impl Iterator<Item = (Node<'t>, Node<'t>)>) -> Vec<FileUri<'t>> {
+    let mut found = Vec::new();
+    for (_, source) in arrays.filter(|(_, source)| source.as_i64().is_none()) {
+        let text = source.text();
+        if !text.starts_with("fits:") {
+            found.push(FileUri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
+        }
+    }
     // In most trees only arrays name files, so the other nodes are skipped.
     let may_refer = tree.may_refer();
     let is_external = |tag: &str| tag.starts_with(EXTERNAL_ARRAY);
-    let mut found = Vec::new();
-    for node in tree.tagged(|tag| may_refer || ndarray::is_ndarray_tag(tag) || is_external(tag)) {
+    for node in tree.tagged(|tag| may_refer || is_external(tag)) {
         if node.is_scalar() {
             continue;
         }
@@ -49,20 +60,13 @@ pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<FileUri<'t>>> {
         {
             found.push(FileUri::split(value, &text));
         }
-        if let Some(source) = walk::source_node(node)
-            && source.as_i64().is_none()
-            && let text = source.text()
-            && !text.starts_with("fits:")
-        {
-            found.push(FileUri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
-        }
         if node.tag().is_some_and(is_external)
             && let Some(value) = node.get("fileuri").filter(|value| value.is_scalar())
         {
             found.push(FileUri::split(value, &value.text()));
         }
     }
-    Ok(found)
+    found
 }
 
 impl<'t> FileUri<'t> {
@@ -87,13 +91,14 @@ pub(super) fn reinterpret<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u st
     }
 }
 
-/// Returns the tree with its references, which `resolve` resolves, rewritten for the base `to`; `None` if no
+/// Returns the tree with its references, which are `uris` and which `resolve` resolves, rewritten for the base `to`; `None` if no
 /// reference changes. References that mean nothing, such as relative ones in a file from standard input, stay.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-pub(crate) fn rebase_tree(
-    tree: &Tree,
+pub(crate) fn rebase_tree<'t>(
+    tree: &'t Tree,
+    uris: impl FnOnce() -> Result<Vec<FileUri<'t>>>,
     limits: &Limits,
     is_early: bool,
     resolve: &dyn Resolve,
@@ -105,7 +110,7 @@ pub(crate) fn rebase_tree(
     }
     let mut edit = tree.edit();
     let mut changed = false;
-    for FileUri { node, uri, fragment, .. } in uris(tree, limits)? {
+    for FileUri { node, uri, fragment, .. } in uris()? {
         if uri.is_empty() {
             continue;
         }
@@ -203,7 +208,18 @@ impl AsdfFile {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
     pub fn rebase_text(&self, tree: &Tree, to: &BaseUri) -> Result<Option<Tree>> {
-        rebase_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
+        rebase_tree(tree, || self.uris_of(tree), self.limits(), self.is_early(), &**self.resolver(), to)
+    }
+
+    /// Returns the [`uris`] of a tree for this file. The sources of its own tree are looked for once.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
+    pub fn uris_of<'t>(&'t self, tree: &'t Tree) -> Result<Vec<FileUri<'t>>> {
+        if std::ptr::eq(tree, self.tree()) {
+            return Ok(collect_uris(tree, walk::ndarrays_with_source(self)?.into_iter()));
+        }
+        uris(tree, self.limits())
     }
 }
 

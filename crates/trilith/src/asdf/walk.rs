@@ -382,7 +382,8 @@ pub(super) fn check_count(tree: &Tree, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-fn with_source(tree: &Tree) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
+/// Every ndarray of a tree that has a `source`, with it.
+pub(super) fn with_source(tree: &Tree) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
     tree.tagged(ndarray::is_ndarray_tag).filter_map(|node| Some((node, source_node(node)?)))
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::array::{Datatype, element_count};
 use crate::asdf::ndarray::{self, ElementSource, Ndarray, ShapeDimension};
-use crate::asdf::uris::rebase_tree;
+use crate::asdf::uris::{rebase_tree, uris};
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header, is_as_documented};
 use crate::bytes::{BaseUri, MemorySource, Resolve, Source, SourceBacking, SourceRef, gunzip, is_gzip, read_vec, spool_output};
 use crate::error::{Error, ErrorKind, Result};
@@ -287,7 +287,7 @@ impl SalvagedFile {
         if let Some(text) = &self.tree {
             let tree = Tree::parse(text.clone(), limits)?;
             let is_early = self.header.candidate_generations.first().is_some_and(|row| row.major_version == 0);
-            if let Some(moved) = rebase_tree(&tree, limits, is_early, resolve, to)? {
+            if let Some(moved) = rebase_tree(&tree, || uris(&tree, limits), limits, is_early, resolve, to)? {
                 self.tree = Some(moved.into_text());
             }
         }
