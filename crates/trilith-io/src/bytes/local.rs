@@ -220,10 +220,12 @@ impl LocalFile {
 
 /// Returns `true` if two paths lead to one file: as the same path, through a link, or by a second name.
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
-    let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
-    let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| file_identity(&metadata));
-    // Systems other than Unix have no file numbers here: only the paths count.
-    real_a == real_b || cfg!(unix) && number(&real_a).is_some_and(|a| Some(a) == number(&real_b))
+    if cfg!(unix) {
+        let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| file_identity(&metadata));
+        return number(a).is_some_and(|a| Some(a) == number(b));
+    }
+    // Other systems have no file numbers here: the paths count.
+    matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 impl SourceBacking for LocalFile {
