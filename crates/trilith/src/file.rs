@@ -58,7 +58,7 @@ pub use find_files::{FileFinder, FileFinderIter, FoundFile};
 pub(crate) use fits::container_fits;
 pub use fits::{EmbeddedWriter, resolve_fits_path, resolve_tree_path, write_container};
 #[doc(hidden)]
-pub(crate) use fits::{headers_in_place, surrounding_hdus};
+pub(crate) use fits::{header_without_rows, headers_in_place, surrounding_hdus};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
 pub(crate) use hdu_paths::number_hdus;

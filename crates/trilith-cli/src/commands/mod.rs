@@ -146,7 +146,11 @@ impl Command {
             missing_is_negative: !matches!(self, Diff(_) | Layout(_) | Command::Stream(_)),
             is_catalog_only: matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_)),
             is_of_rows: matches!(self, Command::Table(_)),
-            omits_card_rows: matches!(self, Command::Search(_)),
+            omits_card_rows: match self {
+                Command::Search(_) => true,
+                Command::Table(table) => !table.needs_card_rows(),
+                _ => false,
+            },
             // Programs that read references apply what the attributes declare.
             is_encoded: matches!(self, Command::Manifest(_)),
             has_own_params: matches!(self, Layout(layout) if layout.has_own_params()),

@@ -194,6 +194,11 @@ impl Table {
         })
     }
 
+    /// Returns `true` if a value may be in the list of the cards of a FITS file.
+    pub(crate) fn needs_card_rows(&self) -> bool {
+        self.covers.is_none() || self.build_query().map_or(true, |query| query.needs_card_rows())
+    }
+
     fn build_query(&self) -> Result<Query> {
         let mut query = Query::new(&self.columns)?;
         if let Some(each) = &self.each {

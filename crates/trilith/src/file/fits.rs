@@ -354,6 +354,16 @@ pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>, is_wanted: &dyn Fn(
     found().map(|hdu| fits::header_attributes(hdu.header(), is_wanted)).unwrap_or_default()
 }
 
+/// Returns the header whose cards the list `header` of an HDU leaves out; None for any other item.
+pub(crate) fn header_without_rows<'f>(item: &'f super::Item<'_>) -> Option<&'f Header> {
+    let (file, node) = item.as_asdf()?;
+    let hdus = listed_hdus(file).filter(|hdus| !hdus.form.has_cards)?;
+    let path = file.tree().path_of(node.id())?;
+    let [list, number, header] = path.keys() else { return None };
+    let number: usize = number.parse().ok().filter(|_| list == "fits" && header == "header")?;
+    hdus.fits.hdus().get(number).map(Hdu::header)
+}
+
 /// Returns the unit that a FITS header declares for an array: BUNIT of an image, TUNITn of a column of a table.
 pub(super) fn unit_of(file: &AsdfFile, node: Node<'_>) -> Option<String> {
     let Some((hdu, path)) = hdu_in_list(file, node) else {

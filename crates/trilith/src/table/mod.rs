@@ -191,6 +191,12 @@ impl Query {
         Ok(self)
     }
 
+    /// Returns `true` if a column may read rows of the lists `header` of FITS files: without one, files may be opened
+    /// without them ([`OpenOptions::card_rows`](crate::OpenOptions::card_rows)).
+    pub fn needs_card_rows(&self) -> bool {
+        self.each.is_some() || !self.columns.iter().all(Column::is_of_image)
+    }
+
     /// The names of the columns; the first is `file`.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -6,7 +6,8 @@ use super::WcsKey;
 use super::gwcs::to_wcs_limits;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::file::{Item, ItemKind};
+use crate::file::{Item, ItemKind, header_without_rows};
+use crate::fits::{Card, CardValue};
 use crate::yaml::Scalar;
 
 /// Keywords of a header that are read, at most.
@@ -120,6 +121,10 @@ fn collect_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKe
         _ => return Ok(None),
     }
     let mut found = KeywordCollector::default();
+    if let Some(header) = header_without_rows(item) {
+        header.cards().iter().take(MAX_KEYWORDS).for_each(|card| found.insert_card(card));
+        return Ok(Some(found.into_keywords()));
+    }
     for (name, child) in item.children()?.into_iter().take(MAX_KEYWORDS) {
         if let Some(name) = name {
             found.insert(&name, &child);
@@ -150,6 +155,17 @@ impl KeywordCollector {
             Ok(Scalar::Int(number)) => self.put_number(key, number as f64),
             Ok(Scalar::Str(text)) => self.keywords.insert_text(key, &text),
             Ok(Scalar::Bool(true)) => self.is_compressed |= key.eq_ignore_ascii_case("ZIMAGE"),
+            _ => {}
+        }
+    }
+
+    /// Takes in the keyword of a card, if its value is a number or a string.
+    fn insert_card(&mut self, card: &Card) {
+        match card.value() {
+            CardValue::Float(number) => self.put_number(card.keyword(), *number),
+            CardValue::Integer(number) => self.put_number(card.keyword(), *number as f64),
+            CardValue::Text(text) => self.keywords.insert_text(card.keyword(), text),
+            CardValue::Logical(true) => self.is_compressed |= card.keyword() == "ZIMAGE",
             _ => {}
         }
     }
