@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::command::{build_seeds, nightly_tool, repository_root, run, run_for_output, target_dir};
 use crate::fs;
@@ -81,35 +83,51 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
             Err(reason) => println!("no seeds of other formats: {reason}"),
         }
     }
-    let mut failed = Vec::new();
-    for name in targets {
-        let (corpus, own) = (repository_root().join("fuzz/corpus").join(name), seeds.join(name));
-        if own.is_dir() {
-            fs::ensure_dir_exists(&corpus)?;
-            run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
+    // A target runs on one processor. Longer runs are for one person at one target, who reads what it prints.
+    let lanes = if seed.is_some() { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while let Some(name) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(reason) = run_target(cargo_fuzz, name, &seeds, seconds, seed) {
+                        let reason = format!("{name}: {reason}; the input is in fuzz/artifacts/{name}");
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(reason);
+                    }
+                }
+            });
         }
-        let mut command = fuzz(&["run", name, "--"]);
-        command.args([
-            &format!("-max_total_time={seconds}"),
-            // Seconds by the clock: a busy machine is slow, not at fault.
-            "-timeout=30",
-            "-rss_limit_mb=4096",
-            // Memory that a thread keeps is taken for lost while the thread ends.
-            "-detect_leaks=0",
-            "-print_final_stats=1",
-            "-verbosity=0",
-        ]);
-        if let Some(seed) = seed {
-            command.arg(format!("-seed={seed}"));
-        }
-        if let Some(words) = find_dictionary(name) {
-            command.arg(format!("-dict={}", words.display()));
-        }
-        if let Err(reason) = run(&mut command) {
-            failed.push(format!("{name}: {reason}; the input is in fuzz/artifacts/{name}"));
-        }
-    }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// Runs one target, which is built, on the seeds that reach more code than its corpus.
+fn run_target(cargo_fuzz: &Path, name: &str, seeds: &Path, seconds: u64, seed: Option<u32>) -> Result<(), String> {
+    let fuzz = |words: &[&str]| fuzz_command(cargo_fuzz, words);
+    let (corpus, own) = (repository_root().join("fuzz/corpus").join(name), seeds.join(name));
+    if own.is_dir() {
+        fs::ensure_dir_exists(&corpus)?;
+        run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
+    }
+    let mut command = fuzz(&["run", name, "--"]);
+    command.args([
+        &format!("-max_total_time={seconds}"),
+        // Seconds by the clock: a busy machine is slow, not at fault.
+        "-timeout=30",
+        "-rss_limit_mb=4096",
+        // Memory that a thread keeps is taken for lost while the thread ends.
+        "-detect_leaks=0",
+        "-print_final_stats=1",
+        "-verbosity=0",
+    ]);
+    if let Some(seed) = seed {
+        command.arg(format!("-seed={seed}"));
+    }
+    if let Some(words) = find_dictionary(name) {
+        command.arg(format!("-dict={}", words.display()));
+    }
+    run(&mut command)
 }
 
 /// Returns the dictionary of a target's inputs: that of its name, or of the format that it reads.

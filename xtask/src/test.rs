@@ -199,8 +199,9 @@ pub(crate) fn run_test_parts(arguments: &[String]) -> Result<(), String> {
     for part in &chosen {
         println!("\n==== {} ====", part.name);
         let (start, before) = (Instant::now(), processor_time());
-        // The remote files and the browser are waited for more than computed with, and the fuzz targets take long to build.
-        if ["remote", "browser"].contains(&part.name) && is_chosen("fuzz") && beside.is_none() {
+        // Sets of features are compiled by one processor, and remote files and the browser are waited for; the fuzz targets take long
+        // to build.
+        if ["features", "remote", "browser"].contains(&part.name) && is_chosen("fuzz") && beside.is_none() {
             beside = Some(std::thread::spawn(fuzz::build_beside));
         }
         if part.name == "fuzz"
