@@ -44,6 +44,8 @@ impl Default for LocalOptions {
 /// Number of bytes read at once near the start of a file. A header, a tree and the section after it are read in
 /// small pieces. A file of that size is not mapped: a map costs more than the read.
 const HEAD_READ_SIZE: u64 = 16 << 10;
+/// Number of bytes of a larger file that are read at once for its first bytes: of many files only the signature is read.
+const START_READ_SIZE: u64 = 4 << 10;
 
 /// Bytes that this process has read from files, without those of views.
 static BYTES_READ: AtomicU64 = AtomicU64::new(0);
@@ -95,6 +97,8 @@ pub struct LocalFile {
     notice: Option<String>,
     options: LocalOptions,
     map: OnceLock<Option<Mmap>>,
+    /// The first [`START_READ_SIZE`] bytes of a larger file, as they were when it was opened.
+    start_buffer: OnceLock<Box<[u8]>>,
     /// The first [`HEAD_READ_SIZE`] bytes, as they were when it was opened.
     head_buffer: OnceLock<Box<[u8]>>,
 }
@@ -104,7 +108,19 @@ impl LocalFile {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
         let reader = OpenFileEntry::new(metadata);
         let (map, head) = (OnceLock::new(), OnceLock::new());
-        Self { file, name, size, modified, reader, place: None, notice: None, options, map, head_buffer: head }
+        Self {
+            file,
+            name,
+            size,
+            modified,
+            reader,
+            place: None,
+            notice: None,
+            options,
+            map,
+            start_buffer: OnceLock::new(),
+            head_buffer: head,
+        }
     }
 
     /// Adds the place where the file was found, and a remark if something there is odd.
@@ -182,15 +198,20 @@ impl LocalFile {
         if self.reader.is_unchanged(&self.file, 0..HEAD_READ_SIZE.min(self.size)) { Ok(done) } else { Err(self.was_changed()) }
     }
 
-    /// The first bytes, as they were when the file was opened; None if they cannot be read or have changed.
-    fn head(&self) -> Option<&[u8]> {
-        if let Some(head) = self.head_buffer.get() {
+    /// The first bytes, at least up to `end`, as they were when the file was opened; None if they cannot be read or have changed.
+    fn head(&self, end: u64) -> Option<&[u8]> {
+        let is_start = self.size > HEAD_READ_SIZE && end <= START_READ_SIZE;
+        let (buffer, size) = match is_start {
+            true => (&self.start_buffer, START_READ_SIZE),
+            false => (&self.head_buffer, self.size.min(HEAD_READ_SIZE)),
+        };
+        if let Some(head) = self.head_buffer.get().or_else(|| buffer.get()) {
             return Some(head);
         }
-        let mut head = vec![0; self.size.min(HEAD_READ_SIZE) as usize];
+        let mut head = vec![0; size as usize];
         self.read_from_file(0, &mut head).ok()?;
-        let is_unchanged = self.reader.is_unchanged(&self.file, 0..head.len() as u64);
-        is_unchanged.then(|| &**self.head_buffer.get_or_init(|| head.into()))
+        let is_unchanged = self.reader.is_unchanged(&self.file, 0..size);
+        is_unchanged.then(|| &**buffer.get_or_init(|| head.into()))
     }
 
     /// Bytes as they are in the file now.
@@ -256,7 +277,7 @@ impl Source for LocalFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let range = offset..end_in_file(offset, into.len() as u64, self.size)?;
         crate::interrupt::check()?;
-        let head = if range.end <= HEAD_READ_SIZE { self.head() } else { None };
+        let head = if range.end <= HEAD_READ_SIZE { self.head(range.end) } else { None };
         match head.and_then(|head| head.get(range.start as usize..range.end as usize)) {
             Some(bytes) => {
                 into.copy_from_slice(bytes);
@@ -294,7 +315,7 @@ impl Source for LocalFile {
             return None;
         }
         let bytes = match self.size <= HEAD_READ_SIZE {
-            true => self.head()?,
+            true => self.head(self.size)?,
             false => self.map.get_or_init(|| Mmap::new(&self.file).ok()).as_ref()?.as_slice(),
         };
         let start = usize::try_from(offset).ok()?;
