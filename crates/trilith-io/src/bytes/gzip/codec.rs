@@ -9,7 +9,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 
 use crate::bytes::source::{DerivedSource, SourceRef};
 use crate::bytes::spool::spool;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
@@ -30,6 +30,7 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let spooled = spool(&mut unpacked, &name, u64::MAX);
     let packed_error = unpacked.inner.into_inner().and_then(|packed| packed.into_inner().error);
     match (unpacked.error, packed_error) {
+        (Some(error), None) if error.kind() == ErrorKind::Malformed => Err(error.context(name)),
         (_, Some(error)) | (Some(error), None) => Err(error),
         (None, None) => Ok(Arc::new(DerivedSource::new(spooled?, source))),
     }
@@ -211,7 +212,9 @@ mod tests {
             assert_eq!(gunzipped(&file, 100).unwrap(), expected);
         }
         let damaged = [one, vec![0, 7]].concat();
-        assert_eq!(unpack(damaged, &Limits::default()).unwrap_err().kind(), crate::ErrorKind::Malformed);
+        let error = unpack(damaged, &Limits::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+        assert!(error.to_string().starts_with("test: no valid gzip data"), "{error}");
         let empty = packed(b"");
         assert_eq!(unpack([empty, two].concat(), &Limits::default()).unwrap(), b"two");
     }
