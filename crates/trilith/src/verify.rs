@@ -12,7 +12,7 @@ use crate::asdf::checksum::{self, ChecksumScope};
 use crate::asdf::{AsdfFile, Block, BlockUse, chunked_array, deviation, md5, ndarray, required_keys, walk};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
-use crate::dudley::{DudleyFile, find_declared_faults};
+use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::file::{ArrayEntry, File, FileSet};
 use crate::progress::Progress;
@@ -150,17 +150,15 @@ fn verify_set(file: &File, set: &FileSet, depth: VerifyDepth, progress: Progress
     let catalog = DudleyFile::open(file.source().clone(), None, file.limits())?;
     let mut report = verify_stream(&catalog, depth, progress)?;
     let (mut of_items, mut odd) = (Vec::new(), Vec::new());
-    let found = set.compare_with_catalog(&mut |name, file| {
-        if let Ok(found) = file.locate_items().and_then(|items| find_declared_faults(&items)) {
-            odd.extend(found.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
-        }
+    let mut decode = |name: &str, file: &DudleyFile| {
         if depth == VerifyDepth::Decoded {
             match verify_stream(file, depth, progress) {
                 Ok(one) => of_items.extend(one.arrays.into_iter().map(|(path, error)| (format!("{name}#{path}"), error))),
                 Err(error) => of_items.push((name.to_owned(), error)),
             }
         }
-    });
+    };
+    let found = set.compare_with_catalog(&mut decode, &mut |name, warning| odd.push(format!("{name}: {warning}")));
     match found {
         Ok(found) => report.structure.extend(found.into_iter().map(|(name, error)| error.context(name))),
         Err(error) if error.kind() == ErrorKind::Unsupported => report.warnings.push(error.to_string()),

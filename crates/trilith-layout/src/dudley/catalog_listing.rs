@@ -69,9 +69,8 @@ impl CatalogListing {
                     Some(_) => open(path, StreamOptions::default()).ok(),
                     None => None,
                 };
-                let (values, against) = Catalog::params_of(&name, &file, own.as_ref())?;
-                let odd = super::expected_values::find_declared_faults(&file.locate_items()?)?.warnings;
-                warnings.extend(odd.into_iter().map(|message| format!("{name}: {message}")));
+                let mut warn = |message| warnings.push(format!("{name}: {message}"));
+                let (values, against) = Catalog::params_of(&name, &file, own.as_ref(), &mut warn)?;
                 for ((name, _), values) in how.params.iter().zip(&mut fixed) {
                     values.push(fixed_value(file.layout(), name)?);
                 }

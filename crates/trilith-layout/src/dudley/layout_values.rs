@@ -346,11 +346,16 @@ pub struct ParamMismatch {
 
 impl Catalog {
     /// Returns the stored parameters of a file of a set, by the layout of the set, and contradictions to them: a separate layout
-    /// that gives a parameter another value, or a file that ends before its data.
+    /// that gives a parameter another value, or a file that ends before its data. `warn` receives what is odd about the file.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::locate_items`] if the parameters cannot be read.
-    pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<ParamMismatch>)> {
+    pub fn params_of(
+        name: &str,
+        file: &DudleyFile,
+        own: Option<&DudleyFile>,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<(Vec<i64>, Vec<ParamMismatch>)> {
         let items = file.locate_items().map_err(|error| super::expected_values::advise_byteorder(error, file))?;
         let mut values = Vec::new();
         for value in items.evaluation().values() {
@@ -358,13 +363,7 @@ impl Catalog {
         }
         let mut found = Vec::new();
         let mut say = |message: String| found.push(ParamMismatch { file: name.to_owned(), message });
-        let mut errors: Vec<Error> = too_short(&items).map(Error::malformed).into_iter().collect();
-        if errors.is_empty() {
-            errors.extend(unexpected_values(&items)?);
-        }
-        for error in errors {
-            say(super::expected_values::advise_byteorder(error, file).to_string());
-        }
+        find_faults(&items, warn)?.into_iter().for_each(|error| say(error.to_string()));
         if let Some(own) = own.filter(|own| matches!(own.origin(), LayoutOrigin::Embedded(_))) {
             let theirs = own.locate_items()?;
             for entry in items.entries() {
@@ -383,7 +382,8 @@ impl Catalog {
     }
 
     /// Lists the differences between the parameters of the files and those of this catalog, and the files that end before their
-    /// data. `open` opens a file by its name, under its layout and in its byte order.
+    /// data. `open` opens a file by its name, under its layout and in its byte order. `warn` receives the name of a file and what is
+    /// odd about it.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::locate`]. A file that cannot be opened or read is listed as a difference.
@@ -391,9 +391,10 @@ impl Catalog {
         &self,
         template: &Layout,
         open: &mut dyn FnMut(&str, StreamOptions) -> Result<DudleyFile>,
+        warn: &mut dyn FnMut(&str, String),
         limits: &Limits,
     ) -> Result<Vec<ParamMismatch>> {
-        let found = self.compare_rows(template, &[0..self.len()], open, limits)?;
+        let found = self.compare_rows(template, &[0..self.len()], open, warn, limits)?;
         Ok(found.into_iter().map(|(file, error)| ParamMismatch { file, message: error.to_string() }).collect())
     }
 
@@ -406,6 +407,7 @@ impl Catalog {
         template: &Layout,
         rows: &[Range<usize>],
         open: &mut dyn FnMut(&str, StreamOptions) -> Result<DudleyFile>,
+        warn: &mut dyn FnMut(&str, String),
         limits: &Limits,
     ) -> Result<Vec<(String, Error)>> {
         if self.has_offsets() {
@@ -436,11 +438,7 @@ impl Catalog {
                     }
                     ordinal += 1;
                 }
-                let mut errors: Vec<Error> = too_short(&items).map(Error::malformed).into_iter().collect();
-                if errors.is_empty() {
-                    errors.extend(unexpected_values(&items)?);
-                }
-                errors.into_iter().map(|error| super::expected_values::advise_byteorder(error, &file)).for_each(say);
+                find_faults(&items, &mut |warning| warn(name, warning))?.into_iter().for_each(say);
                 Ok(())
             });
             match compared {
@@ -453,10 +451,16 @@ impl Catalog {
     }
 }
 
-/// Returns the values of a file that its layout does not expect.
-fn unexpected_values(items: &StreamItems<'_>) -> Result<Vec<Error>> {
-    let found = super::expected_values::find_declared_faults(items)?;
-    Ok(found.problems.into_iter().map(|(path, error)| error.context(path)).collect())
+/// Returns the values of a file that its layout does not expect, or that the file ends before its data; `warn` receives what is odd.
+fn find_faults(items: &StreamItems<'_>, warn: &mut dyn FnMut(String)) -> Result<Vec<Error>> {
+    let (end, declared) = (too_short(items), super::expected_values::find_declared_faults(items));
+    let declared = if end.is_some() { declared.unwrap_or_default() } else { declared? };
+    declared.warnings.into_iter().for_each(warn);
+    let errors: Vec<Error> = match end {
+        Some(message) => vec![Error::malformed(message)],
+        None => declared.problems.into_iter().map(|(path, error)| error.context(path)).collect(),
+    };
+    Ok(errors.into_iter().map(|error| super::expected_values::advise_byteorder(error, items.file())).collect())
 }
 
 /// Returns a message if a file ends before the end of its data.

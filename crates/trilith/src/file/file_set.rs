@@ -254,18 +254,22 @@ impl FileSet {
         self.catalog.omitted_as(self.item_request(path), &self.selection, &*self.resolve)
     }
 
-    /// Compares the files with the catalog, and calls `check` for each that can be opened. Returns the errors of the files, by
-    /// their names.
+    /// Compares the files with the catalog, and calls `check` for each that can be opened and `warn` with what is odd about one.
+    /// Returns the errors of the files, by their names.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::compare`].
-    pub(crate) fn compare_with_catalog(&self, check: &mut dyn FnMut(&str, &DudleyFile)) -> Result<Vec<(String, Error)>> {
+    pub(crate) fn compare_with_catalog(
+        &self,
+        check: &mut dyn FnMut(&str, &DudleyFile),
+        warn: &mut dyn FnMut(&str, String),
+    ) -> Result<Vec<(String, Error)>> {
         let mut open = |name: &str, how: StreamOptions| {
             let file = open_member(name, how, (&*self.resolve, self.options.byteorder), &self.options.limits)?;
             check(name, &file);
             Ok(file)
         };
-        self.catalog.compare_rows(&self.template, &self.rows, &mut open, &self.options.limits)
+        self.catalog.compare_rows(&self.template, &self.rows, &mut open, warn, &self.options.limits)
     }
 
     fn item_request<'a>(&'a self, item: &'a str) -> ItemRequest<'a> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
+use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, folder_of, native_order, resolve_name};
 use trilith_io::error::count_noun;
 use trilith::file::FileFinder;
 use trilith::layout::Layout;
@@ -116,14 +116,10 @@ impl CatalogArgs {
         let mut odd = Vec::new();
         let mut open = |name: &str, mut how: StreamOptions| {
             how.order = how.order.or(order);
-            let file = open_with_layout(&name_of(&resolve_name(&folder, name)), how, session)?;
-            // A file that cannot be read is a difference.
-            if let Ok(faults) = file.locate_items().and_then(|items| find_declared_faults(&items)) {
-                odd.extend(faults.warnings.into_iter().map(|message| format!("{name}: {message}")));
-            }
-            Ok(file)
+            open_with_layout(&name_of(&resolve_name(&folder, name)), how, session)
         };
-        let found = catalog.compare(layout, &mut open, limits)?;
+        let mut warn = |name: &str, message: String| odd.push(format!("{name}: {message}"));
+        let found = catalog.compare(layout, &mut open, &mut warn, limits)?;
         warn_odd_files(&odd, session);
         if !found.is_empty() {
             return report_differences(&found, session);
