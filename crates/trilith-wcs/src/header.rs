@@ -264,10 +264,8 @@ impl<'k> HeaderParser<'k> {
             [None, None],
             self.limits,
         )?;
-        for (p, q) in (0..=order).flat_map(|p| (0..=order - p).map(move |q| (p, q))) {
-            if let Some(value) = self.keywords.get(&format!("{name}_{p}_{q}")) {
-                all.add_term(p, q, value);
-            }
+        for ([p, q], value) in self.keywords.sip_terms(name).filter(|([p, q], _)| p.saturating_add(*q) <= order) {
+            all.add_term(p, q, value);
         }
         match axis {
             PixelAxis::First => all.add_term(1, 0, 1.0),

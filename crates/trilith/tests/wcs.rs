@@ -705,3 +705,57 @@ fn empty_path_selects_image_of_file() {
         assert_eq!(cutout.path(), expected);
     }
 }
+
+/// A FITS file of one image with a header of SIP, an alternate description, and values that are no keywords of coordinates.
+fn fits_with_sip() -> Vec<u8> {
+    let cards = [
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    2",
+        "NAXIS1  =                   40",
+        "NAXIS2  =                   30",
+        "CTYPE1  = 'RA---TAN-SIP'",
+        "CTYPE2  = 'DEC--TAN-SIP'",
+        "CRPIX1  =                 20.5",
+        "CRPIX2  =                   15 / a whole number",
+        "CRVAL1  =                150.1",
+        "CRVAL2  =                  2.2",
+        "CD1_1   =              -1.4D-5",
+        "CD1_2   =                    0",
+        "CD2_1   =                    0",
+        "CD2_2   =               1.4E-5",
+        "A_ORDER =                    2",
+        "A_2_0   =                2E-06",
+        "A_02_0  =                    7 / no term of SIP",
+        "B_ORDER =                    2",
+        "B_0_2   =               -2E-06",
+        "CTYPE1B = 'GLON-TAN-SIP'",
+        "CTYPE2B = 'GLAT-TAN-SIP'",
+        "CRVAL1B =                 12.0",
+        "CDELT1B =                -0.01",
+        "CDELT2B =                 0.01",
+        "BIG     = 99999999999999999999",
+        "EMPTY   =",
+        "COMMENT CRVAL1  = 3",
+        "END",
+    ];
+    let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    bytes.resize(2880, b' ');
+    bytes.resize(2 * 2880, 0);
+    bytes
+}
+
+#[test]
+fn fits_coordinates_need_no_card_rows() {
+    for key in ["", "B"] {
+        let key: trilith::wcs::WcsKey = if key.is_empty() { Default::default() } else { key.parse().unwrap() };
+        let described = |has_rows: bool| {
+            let file = OpenOptions::new().card_rows(has_rows).open_bytes(fits_with_sip()).unwrap();
+            let found = file.every_wcs_by_key(key).unwrap();
+            found.into_iter().map(|found| found.unwrap()).map(|found| format!("{found:?}")).collect::<Vec<_>>()
+        };
+        let expected = described(true);
+        assert_eq!(expected.len(), 1);
+        assert_eq!(described(false), expected);
+    }
+}

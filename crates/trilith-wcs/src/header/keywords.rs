@@ -191,6 +191,13 @@ impl HeaderKeywords {
         of_axis.map(|(_, value, numbers)| (numbers[1], *value))
     }
 
+    /// Powers, of one digit, and values of the terms of a polynomial of SIP: `A_p_q`.
+    pub(super) fn sip_terms<'k>(&'k self, name: &'k str) -> impl Iterator<Item = ([usize; 2], f64)> + 'k {
+        let pattern = SIP.iter().filter(|pattern| pattern.strip_suffix("_#_#") == Some(name));
+        let terms = pattern.flat_map(|pattern| of_form(&self.numbers, pattern));
+        terms.filter(|(key, ..)| key.len() == name.len() + "_p_q".len()).map(|(_, value, powers)| (powers, *value))
+    }
+
     /// Returns the coordinates that the keywords give; `None` if they give none.
     ///
     /// Axes whose values are not in proportion to pixels (`FREQ-F2W`, `WAVE-TAB`) are left out, and [`Wcs::left_out`] names them.

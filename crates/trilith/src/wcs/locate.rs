@@ -250,11 +250,12 @@ fn find_mapping<'f>(root: &Item<'f>, path: &str) -> Option<Item<'f>> {
     item.resolve().ok().filter(|item| item.kind() == ItemKind::Mapping)
 }
 
-/// The item at a place below the mapping at a path, with its path.
+/// The item at a place below the mapping at a path, with its path. A column of a table is none.
 fn find_item<'f>(mapping: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
     let mut item = mapping.clone();
     for key in place.split('/').skip(1) {
-        item = super::get(&item, key).ok().flatten()?.resolve().ok()?;
+        let child = item.backend().child(item.location(), key).ok().flatten().filter(|_| item.kind() == ItemKind::Mapping)?;
+        item = item.with_location(child).resolve().ok().filter(|child| child.kind() != ItemKind::Null)?;
     }
     Some((format!("{above}{place}"), item))
 }
