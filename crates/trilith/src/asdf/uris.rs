@@ -211,7 +211,7 @@ impl AsdfFile {
         rebase_tree(tree, || self.uris_of(tree), self.limits(), self.is_early(), &**self.resolver(), to)
     }
 
-    /// Returns the [`uris`] of a tree for this file. The sources of its own tree are looked for once.
+    /// Returns the [`uris`] of a tree for this file. The sources in the tree of the file are looked for once.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.

@@ -15,8 +15,8 @@ use crate::limits::Limits;
 /// Unpacks a gzip file: up to 64 MiB are kept in memory, more in an unnamed temporary file.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode,
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it becomes more than [`Limits::zlib_ratio`] times as long or
+/// Returns [`ErrorKind::Malformed`] if it does not decode,
+/// [`ErrorKind::Limit`] if it becomes more than [`Limits::zlib_ratio`] times as long or
 /// longer than [`Limits::spool`].
 pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let limits = &limits.for_calls(source.len());
@@ -39,7 +39,7 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
 /// Writes what `from` reads as a gzip file, without a name and a time, so that the same bytes give the same file.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+/// Returns [`ErrorKind::Io`] if the operating system reports an error.
 pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
     let fail = |e| Error::io("writing", e);
     let mut encoder = GzEncoder::new(out, Compression::default());
@@ -160,7 +160,7 @@ impl Read for UnpackedWriter<'_> {
 /// Unpacks gzip data in memory, up to `most` bytes and one more.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not decode.
+/// Returns [`ErrorKind::Malformed`] if they do not decode.
 pub fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let read = MemberReader::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);
@@ -232,8 +232,8 @@ mod tests {
     fn broken_and_exploding_files_are_errors() {
         let whole = packed(&[0; 1 << 20]);
         let cut = whole[..whole.len() / 2].to_vec();
-        assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), crate::ErrorKind::Malformed);
+        assert_eq!(unpack(cut, &Limits::default()).unwrap_err().kind(), ErrorKind::Malformed);
         let limits = Limits { zlib_ratio: 10, ..Limits::default() };
-        assert_eq!(unpack(whole, &limits).unwrap_err().kind(), crate::ErrorKind::Limit);
+        assert_eq!(unpack(whole, &limits).unwrap_err().kind(), ErrorKind::Limit);
     }
 }
