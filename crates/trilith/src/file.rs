@@ -21,6 +21,7 @@ mod find_files;
 mod fits;
 mod hdu_paths;
 mod hdu_summary;
+mod hdu_units;
 mod item;
 mod item_decoder;
 mod item_header;

@@ -114,6 +114,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "file/file_set",
             "file/fits",
             "file/hdu_paths",
+            "file/hdu_units",
             "file/item",
             "file/item_decoder",
             "file/item_header",

@@ -314,7 +314,7 @@ fn unit_of(file: &AsdfFile, at: &ItemLocation) -> Option<String> {
     let node = file.node_at(at);
     let early = || find_early_note(file, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
     let said = || annotation_at(file, at).ok()??.unit_text().map(str::to_owned);
-    file.unit_of(node).or_else(|| super::fits::unit_of(file, node)).or_else(said).or_else(early)
+    file.unit_of(node).or_else(|| super::hdu_units::unit_of(file, node)).or_else(said).or_else(early)
 }
 
 /// The digits of an integer that is stored as an array of words, if a node is one.

@@ -10,7 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::backend::{ArrayDescription, Backend, ChildItem, ItemLocation, ResolvedItem};
-use super::fits::{column_array, unit_of_field};
+use super::fits::column_array;
+use super::hdu_units::unit_of_field;
 use super::item::{Item, ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Datatype};
 use crate::bytes::{BaseUri, SourceRef};

@@ -364,17 +364,6 @@ pub(crate) fn header_without_rows<'f>(item: &'f super::Item<'_>) -> Option<&'f H
     hdus.fits.hdus().get(number).map(Hdu::header)
 }
 
-/// Returns the unit that a FITS header declares for an array: BUNIT of an image, TUNITn of a column of a table.
-pub(super) fn unit_of(file: &AsdfFile, node: Node<'_>) -> Option<String> {
-    let Some((hdu, path)) = hdu_in_list(file, node) else {
-        return source_hdu(file, node)?.header().text("BUNIT").and_then(trimmed_text);
-    };
-    let cards = unit_cards(hdu.get("header")?);
-    let Some(name) = path.keys().get(3) else { return find_card(&cards, "BUNIT").map(str::to_owned) };
-    let position = hdu.get("data")?.pairs().into_iter().position(|(key, _)| key.key_text() == name.as_str())?;
-    column_unit(&cards, name, position)
-}
-
 /// Returns the column of a table of the FITS file that a field is, without the mask of other columns. None if the array is none.
 pub(super) fn column_array(file: &AsdfFile, node: Node<'_>, name: &str) -> Option<Result<Array>> {
     let hdus = hdu_arrays(file).filter(|hdus| hdus.form.elements == ElementForm::Physical)?;
@@ -383,41 +372,8 @@ pub(super) fn column_array(file: &AsdfFile, node: Node<'_>, name: &str) -> Optio
     Some(hdus.fits.column_or_cell(hdu, column, None))
 }
 
-/// Returns the TUNITn of a field of a table.
-pub(super) fn unit_of_field(file: &AsdfFile, node: Node<'_>, name: &str) -> Option<String> {
-    let cards = match hdu_in_list(file, node) {
-        Some((hdu, _)) => unit_cards(hdu.get("header")?),
-        None => {
-            let cards = source_hdu(file, node)?.header().cards().iter();
-            let text = |card: &fits::Card| match card.value() {
-                fits::CardValue::Text(text) => Some((card.keyword().to_owned(), trimmed_text(text)?)),
-                _ => None,
-            };
-            cards.filter_map(text).collect()
-        }
-    };
-    let position = name.strip_prefix('f').and_then(|number| number.parse().ok()).unwrap_or(usize::MAX);
-    column_unit(&cards, name, position)
-}
-
-/// The unit of the column with a name, else of the one at a position.
-fn column_unit(cards: &[(String, String)], name: &str, position: usize) -> Option<String> {
-    let named = cards.iter().find(|(keyword, text)| text == name && keyword.starts_with("TTYPE"));
-    let number = named.and_then(|(keyword, _)| keyword.strip_prefix("TTYPE")?.parse().ok());
-    let number: usize = number.or_else(|| position.checked_add(1))?;
-    find_card(cards, &format!("TUNIT{number}")).map(str::to_owned)
-}
-
-fn find_card<'c>(cards: &'c [(String, String)], keyword: &str) -> Option<&'c str> {
-    cards.iter().find(|(known, _)| known == keyword).map(|(_, text)| text.as_str())
-}
-
-fn trimmed_text(text: &str) -> Option<String> {
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
 /// The HDU in the `fits` list that holds an array, and the path of the array.
-fn hdu_in_list<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<(Node<'t>, TreePath)> {
+pub(super) fn hdu_in_list<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<(Node<'t>, TreePath)> {
     let path = file.tree().path_of(node.id())?;
     let [list, number, data, ..] = path.keys() else { return None };
     if list != "fits" || data != "data" {
@@ -427,14 +383,8 @@ fn hdu_in_list<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<(Node<'t>, Tree
     hdu.get("header").is_some_and(Node::is_sequence).then_some((hdu, path))
 }
 
-/// The cards with text among the rows of a header.
-fn unit_cards(header: Node<'_>) -> Vec<(String, String)> {
-    let card = |row: Node<'_>| Some((row.index(0)?.text().into_owned(), trimmed_text(&row.index(1)?.as_str()?)?));
-    header.items().filter_map(card).collect()
-}
-
 /// The HDU around the tree that the source of an array names.
-fn source_hdu<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<&'t Hdu> {
+pub(super) fn source_hdu<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<&'t Hdu> {
     let source = node.is_mapping().then(|| node.get("source")).flatten()?;
     container_fits(file)?.find(source.as_str()?.strip_prefix("fits:")?).ok()
 }
