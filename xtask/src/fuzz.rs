@@ -73,8 +73,7 @@ pub(crate) fn run_fuzzing(arguments: &[String]) -> Result<(), String> {
 }
 
 fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option<u32>) -> Result<(), String> {
-    let fuzz = |words: &[&str]| fuzz_command(cargo_fuzz, words);
-    run(&mut fuzz(&["build"]))?;
+    run(&mut fuzz_command(cargo_fuzz, &["build"]))?;
     let seeds = target_dir().join("fuzz-seeds");
     run(Command::new(build_seeds()?).arg(&seeds))?;
     if seed.is_none() && targets.iter().any(|name| ["foreign", "hdf5"].contains(&name.as_str())) {

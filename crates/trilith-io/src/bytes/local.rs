@@ -200,10 +200,10 @@ impl LocalFile {
 
     /// The first bytes, at least up to `end`, as they were when the file was opened; None if they cannot be read or have changed.
     fn head(&self, end: u64) -> Option<&[u8]> {
-        let is_start = self.size > HEAD_READ_SIZE && end <= START_READ_SIZE;
-        let (buffer, size) = match is_start {
-            true => (&self.start_buffer, START_READ_SIZE),
-            false => (&self.head_buffer, self.size.min(HEAD_READ_SIZE)),
+        let (buffer, size) = if self.size > HEAD_READ_SIZE && end <= START_READ_SIZE {
+            (&self.start_buffer, START_READ_SIZE)
+        } else {
+            (&self.head_buffer, self.size.min(HEAD_READ_SIZE))
         };
         if let Some(head) = self.head_buffer.get().or_else(|| buffer.get()) {
             return Some(head);
