@@ -343,12 +343,26 @@ fn is_standard(keyword: &str) -> bool {
 /// Decodes Latin-1, in which each byte is the number of its character. Text in ASCII, as nearly all is, stays where it is.
 fn decode_latin1(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
-        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        Ok(text) if bytes.is_ascii() => Cow::Borrowed(text),
         _ => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect()),
     }
 }
 
-fn trim_end_blanks(bytes: &[u8]) -> &[u8] {
+/// Blanks that are compared at once, since they are half of most records.
+const BLANKS: [u8; 8] = *b"        ";
+
+fn trim_start_blanks(mut bytes: &[u8]) -> &[u8] {
+    while let Some(rest) = bytes.strip_prefix(&BLANKS) {
+        bytes = rest;
+    }
+    let start = bytes.iter().position(|b| *b != b' ').unwrap_or(bytes.len());
+    bytes.get(start..).unwrap_or_default()
+}
+
+fn trim_end_blanks(mut bytes: &[u8]) -> &[u8] {
+    while let Some(rest) = bytes.strip_suffix(&BLANKS) {
+        bytes = rest;
+    }
     bytes.iter().rposition(|b| *b != b' ').map_or(&[], |last| bytes.get(..=last).unwrap_or_default())
 }
 
@@ -381,15 +395,14 @@ fn split_record(record: &[u8]) -> (Keyword, ValueField<'_>) {
 
 /// Value and comment of a value field.
 fn parse_value(field: &[u8]) -> (CardValue, String) {
-    let at = field.iter().position(|b| *b != b' ').unwrap_or(field.len());
-    let field = field.get(at..).unwrap_or_default();
+    let field = trim_start_blanks(field);
     if let Some(quoted) = field.strip_prefix(b"'") {
         let (text, rest) = parse_quoted(quoted);
         return (CardValue::Text(text), comment_of(rest));
     }
-    let slash = field.iter().position(|b| *b == b'/').unwrap_or(field.len());
+    let slash = memchr::memchr(b'/', field).unwrap_or(field.len());
     let (token, rest) = field.split_at(slash);
-    (parse_token(decode_latin1(token).trim()), comment_of(rest))
+    (parse_token(decode_latin1(trim_end_blanks(token)).trim()), comment_of(rest))
 }
 
 /// The text up to the closing quote, without trailing blanks, and what is after it.
@@ -410,9 +423,7 @@ fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
 
 fn comment_of(rest: &[u8]) -> String {
     let slash = memchr::memchr(b'/', rest).map_or(rest.len(), |at| at + 1);
-    let text = trim_end_blanks(rest.get(slash..).unwrap_or_default());
-    let start = text.iter().position(|b| *b != b' ').unwrap_or(0);
-    decode_latin1(text.get(start..).unwrap_or_default()).into_owned()
+    decode_latin1(trim_start_blanks(trim_end_blanks(rest.get(slash..).unwrap_or_default()))).into_owned()
 }
 
 fn parse_token(token: &str) -> CardValue {

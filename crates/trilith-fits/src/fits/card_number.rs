@@ -10,7 +10,7 @@ pub(super) fn parse_number(text: &str) -> Option<f64> {
     {
         return None;
     }
-    match text.contains(['D', 'd']) {
+    match text.bytes().any(|b| matches!(b, b'D' | b'd')) {
         true => text.replace(['D', 'd'], "E").parse().ok(),
         false => text.parse().ok(),
     }
