@@ -1,8 +1,8 @@
 //! The keywords of a header, and which of them change positions.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
+use super::keyword_name::KeywordName;
 use super::{ArrayReference, HeaderParser, MAX_AXES, ReferencedArray};
 use crate::wcs::Wcs;
 use crate::{Error, Result, WcsLimits};
@@ -97,8 +97,8 @@ const SIP: &[&str] = &["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER", "A_#_#", "B
 /// The keywords of a header, by their names in capitals.
 #[derive(Debug, Clone, Default)]
 pub struct HeaderKeywords {
-    numbers: BTreeMap<String, f64>,
-    texts: BTreeMap<String, String>,
+    numbers: BTreeMap<KeywordName, f64>,
+    texts: BTreeMap<KeywordName, String>,
     pub(super) arrays: BTreeMap<ArrayReference, ReferencedArray>,
     /// The keyword of an alternate description that is refused.
     refused: Option<String>,
@@ -107,24 +107,24 @@ pub struct HeaderKeywords {
 impl HeaderKeywords {
     /// Takes in a number.
     pub fn insert_number(&mut self, key: &str, value: f64) {
-        self.numbers.insert(normalize_keyword(key), value);
+        self.numbers.extend(normalize_keyword(key).map(|key| (key, value)));
     }
 
     /// Takes in a text. That of a record, as `DP1 = 'AXIS.1: 2'`, is also the number of the keyword `DP1.AXIS.1`.
     pub fn insert_text(&mut self, key: &str, value: &str) {
-        let key = normalize_keyword(key);
-        if RECORDS.iter().any(|pattern| match_keyword_pattern(pattern, &key).is_some())
+        let Some(key) = normalize_keyword(key) else { return };
+        if is_of_form(RECORDS, key)
             && let Some((field, number)) = value.split_once(": ")
             && let Ok(number) = number.trim().parse()
         {
-            self.numbers.insert(format!("{key}.{}", field.trim().to_ascii_uppercase()), number);
+            self.numbers.insert(key.with_text(".").with_text(field.trim()), number);
         }
         self.texts.insert(key, value.trim().to_owned());
     }
 
     /// Returns `true` if a keyword is there.
     pub fn has(&self, key: &str) -> bool {
-        self.numbers.contains_key(key) || self.texts.contains_key(key)
+        KeywordName::new(key).is_some_and(|key| self.numbers.contains_key(&key) || self.texts.contains_key(&key))
     }
 
     /// Returns the keywords of an alternate description, `A` to `Z`, as those of a primary one (FITS standard 4.0, section 8.2.1).
@@ -133,54 +133,50 @@ impl HeaderKeywords {
     #[must_use]
     pub fn alternate(&self, key: char) -> Self {
         let mut found = Self::default();
-        let is_refused = |name: &&String| {
-            let name = name.strip_suffix(key.to_ascii_uppercase());
-            name.is_some_and(|name| REFUSED_ALTERNATES.iter().any(|pattern| match_keyword_pattern(pattern, name).is_some()))
+        let primary = |name: KeywordName, patterns: &[&'static str]| {
+            let name = name.with_str(|name| KeywordName::new(name.strip_suffix(key.to_ascii_uppercase())?))?;
+            is_of_form(patterns, name).then_some(name)
         };
-        found.refused = self.texts.keys().find(is_refused).cloned();
-        let primary = |name: &str| {
-            let name = name.strip_suffix(key.to_ascii_uppercase())?;
-            let is_it = |pattern: &&'static str| match_keyword_pattern(pattern, name).is_some();
-            ALTERNATES.iter().any(is_it).then(|| name.to_owned())
+        found.refused = self.texts.keys().find(|name| primary(**name, REFUSED_ALTERNATES).is_some()).map(KeywordName::to_string);
+        let is_common = |name: KeywordName| {
+            let name = name.with_str(|name| KeywordName::new(name.split_once('.').map_or(name, |(name, _)| name)));
+            name.is_some_and(|name| is_of_form(COMMON, name) || is_of_form(SIP, name))
         };
-        self.numbers.iter().filter_map(|(name, value)| Some((primary(name)?, *value))).for_each(|(name, value)| {
-            found.insert_number(&name, value);
-        });
-        self.texts.iter().filter_map(|(name, text)| Some((primary(name)?, text))).for_each(|(name, text)| {
-            found.insert_text(&name, text);
-        });
-        let is_common = |name: &str| {
-            let name = name.split_once('.').map_or(name, |(name, _)| name);
-            let is_of = |patterns: &[&'static str]| patterns.iter().any(|pattern| match_keyword_pattern(pattern, name).is_some());
-            is_of(COMMON) || is_of(SIP)
-        };
-        found.numbers.extend(self.numbers.iter().filter(|(name, _)| is_common(name)).map(|(name, value)| (name.clone(), *value)));
-        found
-            .texts
-            .extend(self.texts.iter().filter(|(name, _)| is_common(name)).map(|(name, text)| (name.clone(), text.clone())));
+        let name_in_primary = |name: KeywordName| primary(name, ALTERNATES).or(is_common(name).then_some(name));
+        found.numbers.extend(self.numbers.iter().filter_map(|(name, value)| Some((name_in_primary(*name)?, *value))));
+        for (name, text) in self.texts.iter().filter_map(|(name, text)| Some((name_in_primary(*name)?, text))) {
+            name.with_str(|name| found.insert_text(name, text));
+        }
         found
     }
 
     /// Returns the letters of the alternate descriptions.
     pub fn alternates(&self) -> Vec<char> {
         let has = |key: &char| {
-            self.texts
-                .keys()
-                .any(|name| name.strip_suffix(*key).is_some_and(|name| match_keyword_pattern("CTYPE#", name).is_some()))
+            let is_it = |name: &str| name.strip_suffix(*key).is_some_and(|name| match_keyword_pattern("CTYPE#", name).is_some());
+            self.texts.keys().any(|name| name.with_str(is_it))
         };
         ('A'..='Z').filter(has).collect()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<f64> {
-        self.numbers.get(key).copied()
+        self.number(KeywordName::new(key)?)
+    }
+
+    pub(super) fn number(&self, key: KeywordName) -> Option<f64> {
+        self.numbers.get(&key).copied()
     }
 
     pub(super) fn text_value(&self, key: &str) -> &str {
-        self.texts.get(key).map_or("", String::as_str)
+        KeywordName::new(key).map_or("", |key| self.text(key))
+    }
+
+    pub(super) fn text(&self, key: KeywordName) -> &str {
+        self.texts.get(&key).map_or("", String::as_str)
     }
 
     /// Returns the first keyword of some patterns whose value is not zero.
-    pub(super) fn find_nonzero_keyword(&self, patterns: &[&'static str]) -> Option<&str> {
+    pub(super) fn find_nonzero_keyword(&self, patterns: &[&'static str]) -> Option<KeywordName> {
         let mut all = patterns.iter().flat_map(|pattern| of_form(&self.numbers, pattern));
         all.find(|(_, value, _)| **value != 0.0).map(|(key, ..)| key)
     }
@@ -195,7 +191,7 @@ impl HeaderKeywords {
     pub(super) fn sip_terms<'k>(&'k self, name: &'k str) -> impl Iterator<Item = ([usize; 2], f64)> + 'k {
         let pattern = SIP.iter().filter(|pattern| pattern.strip_suffix("_#_#") == Some(name));
         let terms = pattern.flat_map(|pattern| of_form(&self.numbers, pattern));
-        terms.filter(|(key, ..)| key.len() == name.len() + "_p_q".len()).map(|(_, value, powers)| (powers, *value))
+        terms.filter(|(key, ..)| key.with_str(str::len) == name.len() + "_p_q".len()).map(|(_, value, powers)| (powers, *value))
     }
 
     /// Returns the coordinates that the keywords give; `None` if they give none.
@@ -272,41 +268,55 @@ impl HeaderKeywords {
 }
 
 /// The keywords of a pattern, with their values and numbers.
-fn of_form<'k, V>(keys: &'k BTreeMap<String, V>, pattern: &'static str) -> impl Iterator<Item = (&'k str, &'k V, [usize; 2])> {
-    let start = pattern.split('#').next().unwrap_or(pattern);
-    let all = keys.range::<str, _>((Bound::Included(start), Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(start));
-    all.filter_map(move |(key, value)| Some((key.as_str(), value, match_keyword_pattern(pattern, key)?)))
+fn of_form<'k, V>(
+    keys: &'k BTreeMap<KeywordName, V>,
+    pattern: &'static str,
+) -> impl Iterator<Item = (KeywordName, &'k V, [usize; 2])> {
+    let start = KeywordName::default().with_text(pattern.split('#').next().unwrap_or(pattern));
+    let all = keys.range(start..).take_while(move |(key, _)| key.starts_with(start));
+    all.filter_map(move |(key, value)| Some((*key, value, key.with_str(|key| match_keyword_pattern(pattern, key))?)))
 }
 
-/// A keyword in capitals, the numbers of a matrix or parameter without zeros in front: `PC001002` and `PC01_02` are `PC1_2`.
-fn normalize_keyword(key: &str) -> String {
-    let key = key.trim().to_ascii_uppercase();
-    let Some((name, rest)) = key.split_at_checked(2).filter(|(name, _)| matches!(*name, "PC" | "CD" | "PV" | "PS")) else {
-        return key;
+/// Returns `true` if a keyword has the form of one of some patterns.
+fn is_of_form(patterns: &[&'static str], key: KeywordName) -> bool {
+    key.with_str(|key| patterns.iter().any(|pattern| match_keyword_pattern(pattern, key).is_some()))
+}
+
+/// A keyword in capitals, the numbers of a matrix or parameter without zeros in front: `PC001002` and `PC01_02` are `PC1_2`. `None` for
+/// one that is longer than any about coordinates.
+fn normalize_keyword(key: &str) -> Option<KeywordName> {
+    let packed = KeywordName::new(key)?;
+    let key = key.trim();
+    let is_known = |name: &str| ["PC", "CD", "PV", "PS"].into_iter().find(|known| known.eq_ignore_ascii_case(name));
+    let Some((name, rest)) = key.split_at_checked(2).and_then(|(name, rest)| Some((is_known(name)?, rest))) else {
+        return Some(packed);
     };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (one, two) = match rest.split_once('_') {
         Some((one, two)) if is_number(one) && is_number(two) => (one, two),
         None if matches!(name, "PC" | "CD") && rest.len() == 6 && is_number(rest) => rest.split_at(3),
-        _ => return key,
+        _ => return Some(packed),
     };
-    let short = |digits: &str| match digits.trim_start_matches('0') {
-        "" => "0".to_owned(),
-        digits => digits.to_owned(),
+    let trimmed = |digits: &str, name: KeywordName| match digits.trim_start_matches('0') {
+        "" => name.with_text("0"),
+        digits => name.with_text(digits),
     };
-    format!("{name}{}_{}", short(one), short(two))
+    Some(trimmed(two, trimmed(one, KeywordName::default().with_text(name)).with_text("_")))
 }
 
 /// Numbers of a keyword that has the form of a pattern; 0 for one that the pattern lacks.
 fn match_keyword_pattern(pattern: &str, key: &str) -> Option<[usize; 2]> {
-    let mut numbers = [0; 2];
-    let (mut rest, mut parts, mut at) = (key, pattern.split('#'), 0);
-    rest = rest.strip_prefix(parts.next()?)?;
-    for part in parts {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        *numbers.get_mut(at)? = rest.get(..end)?.parse().ok()?;
-        rest = rest.get(end..)?.strip_prefix(part)?;
-        at += 1;
+    let (mut rest, mut numbers, mut at) = (key.as_bytes(), [0; 2], 0);
+    for byte in pattern.bytes() {
+        if byte == b'#' {
+            let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+            let (number, after) = rest.split_at_checked(digits).filter(|_| digits > 0)?;
+            let append = |sum: usize, digit: &u8| sum.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
+            *numbers.get_mut(at)? = number.iter().try_fold(0, append)?;
+            (rest, at) = (after, at + 1);
+        } else {
+            rest = rest.strip_prefix(&[byte])?;
+        }
     }
     rest.is_empty().then_some(numbers)
 }
@@ -330,7 +340,7 @@ mod tests {
             ("PV001002", "PV001002"),
             ("é", "é"),
         ] {
-            assert_eq!(normalize_keyword(key), wanted);
+            assert_eq!(normalize_keyword(key).map(|key| key.to_string()).as_deref(), Some(wanted));
         }
     }
 
