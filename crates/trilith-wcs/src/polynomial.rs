@@ -2,6 +2,9 @@
 
 use crate::{Error, Result, WcsLimits};
 
+/// Points that are evaluated together.
+const LANES: usize = 8;
+
 /// Functions that a polynomial is a sum of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -109,15 +112,15 @@ impl Polynomial {
     }
 
     /// Writes the values at points into `out`; all slices have its length.
-    pub(crate) fn evaluate_into(&self, variables: &[&[f64]], out: &mut [f64], scratch: &mut Vec<f64>) {
+    pub(crate) fn evaluate_into(&self, variables: &[&[f64]], out: &mut [f64]) {
         let count = out.len();
         let mapped = |axis: usize| self.maps.get(axis).copied().unwrap_or((1.0, 0.0));
         let [x, y] = [variables.first(), variables.get(1)].map(|points| points.copied().unwrap_or(&[]));
         if self.basis == PolynomialBasis::Power {
-            match self.maps.len() {
-                1 => horner(self.rows.first().map_or(&[][..], Vec::as_slice), x, mapped(0), out),
-                _ => self.evaluate_power_basis(x, y, scratch, out),
-            }
+            // With one variable there is one row, of its powers.
+            let (rows, columns) =
+                if self.maps.len() == 1 { ((&[][..], (1.0, 0.0)), (x, mapped(0))) } else { ((x, mapped(0)), (y, mapped(1))) };
+            self.evaluate_power_basis(rows, columns, out);
             return;
         }
         let (fx, fy) = (self.degree() + 1, self.rows.iter().map(Vec::len).max().unwrap_or(0));
@@ -140,26 +143,22 @@ impl Polynomial {
         }
     }
 
-    /// Horner's scheme in both variables, coefficient by coefficient over all points.
-    fn evaluate_power_basis(&self, x: &[f64], y: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
-        let [(a, b), (c, d)] = [self.maps.first(), self.maps.get(1)].map(|map| map.copied().unwrap_or((1.0, 0.0)));
-        let is_x = (a, b) == (1.0, 0.0);
-        scratch.clear();
-        scratch.resize(out.len(), 0.0);
-        let mut rows = self.rows.iter().rev().skip_while(|row| row.is_empty());
-        // A constant needs no variable, which may be NaN.
-        horner(rows.next().map_or(&[][..], Vec::as_slice), y, (c, d), out);
-        for row in rows {
-            if row.is_empty() {
-                out.iter_mut().zip(x).for_each(|(sum, x)| *sum *= if is_x { *x } else { x * a + b });
-                continue;
+    /// Horner's scheme in the variables of rows and columns, for some points at a time, whose sums stay in registers.
+    fn evaluate_power_basis(&self, rows: MappedPoints<'_>, columns: MappedPoints<'_>, out: &mut [f64]) {
+        for (number, out) in out.chunks_mut(LANES).enumerate() {
+            let (x, y) = (load_lanes(rows, number * LANES), load_lanes(columns, number * LANES));
+            let mut terms = self.rows.iter().rev().skip_while(|row| row.is_empty());
+            // A constant needs no variable, which may be NaN.
+            let mut sums = terms.next().map_or([0.0; LANES], |row| horner(row, &y));
+            for row in terms {
+                if row.is_empty() {
+                    sums.iter_mut().zip(&x).for_each(|(sum, x)| *sum *= x);
+                } else {
+                    let row = horner(row, &y);
+                    sums.iter_mut().zip(&x).zip(&row).for_each(|((sum, x), row)| *sum = *sum * x + row);
+                }
             }
-            horner(row, y, (c, d), scratch);
-            if is_x {
-                out.iter_mut().zip(x).zip(&*scratch).for_each(|((sum, x), row)| *sum = *sum * x + row);
-            } else {
-                out.iter_mut().zip(x).zip(&*scratch).for_each(|((sum, x), row)| *sum = *sum * (x * a + b) + row);
-            }
+            out.iter_mut().zip(sums).for_each(|(place, sum)| *place = sum);
         }
     }
 
@@ -184,14 +183,29 @@ impl Polynomial {
     }
 }
 
-fn horner(terms: &[f64], x: &[f64], (factor, offset): (f64, f64), out: &mut [f64]) {
-    let Some((highest, lower)) = terms.split_last() else { return out.fill(0.0) };
-    out.fill(*highest);
-    for term in lower.iter().rev() {
-        if (factor, offset) == (1.0, 0.0) {
-            out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * x + term);
-        } else {
-            out.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * (x * factor + offset) + term);
-        }
+/// The points of a variable, with the factor and the offset that map its domain.
+type MappedPoints<'p> = (&'p [f64], (f64, f64));
+
+/// The mapped points from a place on; 0 where there is none.
+fn load_lanes((points, (factor, offset)): MappedPoints<'_>, start: usize) -> [f64; LANES] {
+    let rest = points.get(start..).unwrap_or(&[]);
+    let mut lanes = [0.0; LANES];
+    match rest.first_chunk::<LANES>() {
+        Some(whole) => lanes = *whole,
+        None => lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane = *x),
     }
+    if (factor, offset) != (1.0, 0.0) {
+        lanes.iter_mut().for_each(|x| *x = *x * factor + offset);
+    }
+    lanes
+}
+
+/// Horner's scheme in one variable.
+fn horner(terms: &[f64], x: &[f64; LANES]) -> [f64; LANES] {
+    let Some((highest, lower)) = terms.split_last() else { return [0.0; LANES] };
+    let mut sums = [*highest; LANES];
+    for term in lower.iter().rev() {
+        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = *sum * x + term);
+    }
+    sums
 }

@@ -663,14 +663,12 @@ impl Transform {
                 outputs.iter_mut().for_each(|output| output.iter_mut().for_each(|place| *place = *value));
             }),
             Node::Polynomial(polynomial) => {
-                let mut scratch = stack.spare_column(0);
                 stack.replace_columns(at, self.inputs, 1, |inputs, outputs| {
                     let variables = [inputs.first(), inputs.get(1)].map(|points| points.map_or(&[][..], Vec::as_slice));
                     if let Some(output) = outputs.first_mut() {
-                        polynomial.evaluate_into(&variables, output, &mut scratch);
+                        polynomial.evaluate_into(&variables, output);
                     }
                 });
-                stack.free_columns.push(scratch);
             }
             Node::Rotation([a, b, c]) => stack.map_points(at, |[x, y, z]: [f64; 3]| {
                 let row = |row: &[f64; 3]| row[0] * x + row[1] * y + row[2] * z;
@@ -819,7 +817,9 @@ fn point_or_nan(found: Option<(f64, f64)>) -> [f64; 2] {
 
 /// Longitude and latitude of a vector of any length, in degrees; the longitude of a pole is 0.
 fn vector_to_spherical([x, y, z]: [f64; 3], half: bool) -> [f64; 2] {
-    let across = x.hypot(y);
+    let square = x * x + y * y;
+    // Squares of vectors that are neither tiny nor huge keep all digits.
+    let across = if (1e-280..1e280).contains(&square) { square.sqrt() } else { x.hypot(y) };
     let longitude = if across == 0.0 { 0.0 } else { y.atan2(x).to_degrees() };
     let whole = if longitude < 0.0 && !half { longitude + 360.0 } else { longitude };
     [if whole >= 360.0 { 0.0 } else { whole }, z.atan2(across).to_degrees()]
