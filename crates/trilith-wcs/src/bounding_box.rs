@@ -45,6 +45,25 @@ impl BoundingBox {
         }
     }
 
+    /// Returns the numbers of the points that are outside: a slice for each pixel axis, x first.
+    pub(crate) fn find_outside(&self, pixels: &[&[f64]]) -> Vec<usize> {
+        let count = pixels.first().map_or(0, |column| column.len());
+        let mut is_inside = vec![true; count];
+        if let BoundingBoxKind::Single(intervals) = &self.0 {
+            for (column, interval) in pixels.iter().zip(intervals) {
+                let (low, high) = interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+                is_inside.iter_mut().zip(*column).for_each(|(is_inside, x)| *is_inside &= *x >= low && *x <= high);
+            }
+        } else {
+            let mut point = vec![0.0; pixels.len()];
+            for (at, is_inside) in is_inside.iter_mut().enumerate() {
+                point.iter_mut().zip(pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
+                *is_inside = self.clamp_to_edge(&mut point, &[]);
+            }
+        }
+        (0..count).filter(|at| is_inside.get(*at) == Some(&false)).collect()
+    }
+
     /// Brings a point that is outside by less than `room` for each axis to the edge. Returns whether it is inside then.
     pub(crate) fn clamp_to_edge(&self, point: &mut [f64], room: &[f64]) -> bool {
         let intervals = match &self.0 {

@@ -37,8 +37,8 @@ impl Wcs {
     /// Returns for positions, in degrees, whether a pixel has them: inside of the bounding box, else of the array.
     ///
     /// # Errors
-    /// Returns [`Error::Unsupported`] if the world has no sky, if neither a bounding box nor a shape is known, or if there is no
-    /// inverse.
+    /// Returns [`Error::Unsupported`] if the world has no sky, if neither a bounding box nor a shape is known, or if a position is near
+    /// and there is no inverse.
     pub fn contains(&self, positions: &[[f64; 2]]) -> Result<Vec<bool>> {
         let extent = self.pixel_range();
         let Some(extent) = extent.filter(|_| self.sky.is_some()) else {
@@ -51,6 +51,9 @@ impl Wcs {
         let near: Vec<usize> = (0..positions.len()).filter(|at| positions.get(*at).is_some_and(|place| !is_far(place))).collect();
         let asked: Vec<[f64; 2]> = near.iter().filter_map(|at| positions.get(*at).copied()).collect();
         let mut found = vec![false; positions.len()];
+        if near.is_empty() {
+            return Ok(found);
+        }
         let pixels = self.sky_to_pixel(&asked, WcsOptions::default())?;
         for (n, at) in near.into_iter().enumerate() {
             let is_inside =
@@ -82,27 +85,35 @@ impl Wcs {
 
     /// Places along the edge of the extent, in degrees; those without a position are left out.
     fn sample_sky_outline(&self, along: usize) -> Vec<[f64; 2]> {
-        let Some(&[(left, right), (low, high), ..]) = self.pixel_range().as_deref() else { return Vec::new() };
-        let corners = [(left, low), (left, high), (right, high), (right, low)];
-        let mut places = Vec::with_capacity(4 * along);
-        for (a, b) in corners.iter().zip(corners.iter().cycle().skip(1)) {
-            places.extend(
-                (0..along).map(|n| n as f64 / along as f64).map(|part| (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)),
-            );
-        }
-        let found = self.checked_sky(&places).unwrap_or_default();
+        let Some(&[x, y, ..]) = self.pixel_range().as_deref() else { return Vec::new() };
+        let found = self.checked_sky(&outline_places(x, y, along)).unwrap_or_default();
         found.into_iter().filter(|place| place.iter().all(|x| x.is_finite())).collect()
     }
 
     /// A direction, and the cosine of an angle around it: nothing beyond is inside. `None` if the extent is large on the sky.
     fn bounding_cone(&self) -> Option<([f64; 3], f64)> {
-        let middle = to_unit_vector(self.centre().filter(|centre| centre.iter().all(|x| x.is_finite()))?);
-        let edge = self.sample_sky_outline(2);
+        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
+        let mut places = outline_places((left, right), (low, high), 2);
+        places.push(((left + right) / 2.0, (low + high) / 2.0));
+        let found = self.checked_sky(&places)?;
+        let (centre, edge) = found.split_last().filter(|_| found.iter().flatten().all(|x| x.is_finite()))?;
+        let middle = to_unit_vector(*centre);
         let least = edge.iter().map(|place| dot_product(middle, to_unit_vector(*place))).fold(1.0, f64::min);
         // The angle is enlarged by half, because the edge is not straight.
         let angle = 1.5 * least.clamp(-1.0, 1.0).acos() + 1e-9;
-        (edge.len() == 8 && angle < 1.0).then(|| (middle, angle.cos()))
+        (angle < 1.0).then(|| (middle, angle.cos()))
     }
+}
+
+/// Places along the edge of a rectangle, from corner to corner: as many for each side.
+fn outline_places((left, right): (f64, f64), (low, high): (f64, f64), along: usize) -> Vec<(f64, f64)> {
+    let corners = [(left, low), (left, high), (right, high), (right, low)];
+    let mut places = Vec::with_capacity(4 * along);
+    for (a, b) in corners.iter().zip(corners.iter().cycle().skip(1)) {
+        places
+            .extend((0..along).map(|n| n as f64 / along as f64).map(|part| (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)));
+    }
+    places
 }
 
 fn to_unit_vector([longitude, latitude]: [f64; 2]) -> [f64; 3] {

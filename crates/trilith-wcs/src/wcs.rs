@@ -142,6 +142,7 @@ impl PartialEq for Inverses {
 pub struct Wcs {
     name: String,
     frames: Vec<Frame>,
+    /// The transforms between the frames; none if there is only one, which is `forward`.
     transforms: Vec<Transform>,
     pub(crate) forward: Transform,
     inverses: Inverses,
@@ -208,7 +209,8 @@ impl Wcs {
         if transforms.is_empty() {
             return Err(Error::Invalid("coordinates of fewer than two frames".to_owned()));
         }
-        let forward = Transform::chain(transforms.clone())?;
+        let parts = if transforms.len() == 1 { std::mem::take(&mut transforms) } else { transforms.clone() };
+        let forward = Transform::chain(parts)?;
         forward.check(limits)?;
         let sky = frames.last().and_then(|frame| {
             let (longitude, latitude) = frame.sky?;
@@ -229,6 +231,11 @@ impl Wcs {
     pub(crate) fn split_inverse(&self) -> Option<&SplitInverse> {
         let is_fast = |split: &SplitInverse| split.head.is_none() || self.forward.inputs() == 2;
         self.inverses.split.get_or_init(|| self.forward.split_inverse().filter(is_fast).map(Box::new)).as_deref()
+    }
+
+    /// The transforms between the frames.
+    fn transforms(&self) -> &[Transform] {
+        if self.transforms.is_empty() { std::slice::from_ref(&self.forward) } else { &self.transforms }
     }
 
     /// Name; empty if there is none.
@@ -305,12 +312,12 @@ impl Wcs {
             })
         };
         let (from, to) = (place(from)?, place(to)?);
-        let part = |from: usize, to: usize| Transform::chain(self.transforms.get(from..to).unwrap_or(&[]).to_vec());
+        let part = |from: usize, to: usize| Transform::chain(self.transforms().get(from..to).unwrap_or(&[]).to_vec());
         match from.cmp(&to) {
             std::cmp::Ordering::Less => part(from, to),
             std::cmp::Ordering::Greater => part(to, from)?.inverse(),
             std::cmp::Ordering::Equal => {
-                let axes = self.transforms.get(from).map_or(self.world_axes(), Transform::inputs);
+                let axes = self.transforms().get(from).map_or(self.world_axes(), Transform::inputs);
                 Ok(Transform::identity(axes))
             }
         }
@@ -328,7 +335,7 @@ impl Wcs {
         };
         let steps = self.frames.iter().take(last + 1).enumerate().map(|(at, frame)| PipelineStep {
             frame: frame.clone(),
-            transform: self.transforms.get(at).filter(|_| at < last).cloned(),
+            transform: self.transforms().get(at).filter(|_| at < last).cloned(),
         });
         let limits = WcsLimits { iterations: self.iterations, ..WcsLimits::default() };
         Self::new(self.name.clone(), steps.collect(), self.bounds.clone(), self.shape.clone(), &limits)
@@ -342,19 +349,14 @@ impl Wcs {
     /// Returns [`Error::Invalid`] if there are not as many slices as pixel axes, or if they differ in length.
     pub fn pixel_to_world(&self, pixels: &[&[f64]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
         let mut world = self.forward.evaluate(pixels)?;
-        let count = pixels.first().map_or(0, |column| column.len());
         if let Some(bounds) = self.bounds.as_ref().filter(|_| options.bounding_box) {
-            let mut point = vec![0.0; pixels.len()];
-            for at in 0..count {
-                point.iter_mut().zip(pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
-                if !bounds.clamp_to_edge(&mut point, &[]) {
-                    set_nan(&mut world, at, |_| true);
-                }
-            }
+            bounds.find_outside(pixels).into_iter().for_each(|at| set_nan(&mut world, at, |_| true));
         }
-        if let Some((longitude, latitude, _)) = self.sky {
-            let is_nan = |axis: usize, at: usize| world.get(axis).and_then(|column| column.get(at)).is_none_or(|x| x.is_nan());
-            let lost: Vec<usize> = (0..count).filter(|at| is_nan(longitude, *at) || is_nan(latitude, *at)).collect();
+        if let Some((longitude, latitude, _)) = self.sky
+            && let (Some(longitudes), Some(latitudes)) = (world.get(longitude), world.get(latitude))
+        {
+            let both = longitudes.iter().zip(latitudes).enumerate();
+            let lost: Vec<usize> = both.filter(|(_, (a, b))| a.is_nan() || b.is_nan()).map(|(at, _)| at).collect();
             lost.into_iter().for_each(|at| set_nan(&mut world, at, |axis| axis == longitude || axis == latitude));
         }
         Ok(world)
