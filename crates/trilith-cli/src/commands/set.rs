@@ -15,15 +15,17 @@ use crate::session::Session;
 use crate::output::Output;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 
-/// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
+/// Set a value in the tree, an attribute or an array; comments, key order and everything else stay unchanged
 ///
-/// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
+/// ASDF files, the headers of FITS files and elements under a Dudley layout can be edited. FILE#/path@NAME is an attribute or a
+/// card; an attribute keeps its datatype if that can represent VALUE. With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
 /// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
 /// the new one takes the place of the old if it fits, else it is appended. An item of a Dudley file, or of a raw file under --layout,
 /// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file and the path of the value to set; a missing key is added. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
+    /// The file and the path of the value to set; a missing key is added. /path@NAME is an attribute, and a card of an HDU:
+    /// /run/counts@units, /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
@@ -57,7 +59,7 @@ impl Set {
                     if !self.replace {
                         check_arrays(change.tree()?, path)?;
                     }
-                    change.edit(|edit, _| edit.set(path, &value))
+                    change.set(path, value)
                 }
             }
         })
