@@ -17,7 +17,7 @@ pub(crate) const SCHEMA_URI: &str = "asdf://trilith/schemas/annotations-1.0.0";
 /// The key of the form of a layout in the mapping.
 pub(crate) const LAYOUT_KEY: &str = "layout";
 /// The names that the mapping may have at the root: the first that no item has.
-pub(crate) const ROOT_KEYS: [&str; 9] = [
+const ROOT_KEYS: [&str; 9] = [
     "annotations",
     "annotations_2",
     "annotations_3",
@@ -52,7 +52,7 @@ impl AttributeEntry {
     }
 
     /// The value as it is, or a mapping with everything that belongs to it if the value alone says less.
-    pub(crate) fn into_value(self) -> Value {
+    fn into_value(self) -> Value {
         let datatype = self.datatype.filter(|name| !is_implied(&self.value, name));
         let is_alone = datatype.is_none()
             && self.comment.is_none()

@@ -26,10 +26,8 @@ use crate::file::{File, headers_in_place};
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
 use crate::yaml::print_document;
-use attributes::ChangeTarget;
 use pending::{PendingEdit, PendingEdits};
 
-mod attributes;
 mod cards;
 mod exploded;
 mod fits_copies;
@@ -37,6 +35,7 @@ mod follow;
 mod history;
 mod parse_value;
 mod pending;
+mod places;
 mod row_writer;
 mod save;
 mod streamed_block;
@@ -311,7 +310,7 @@ impl<'f> Change<'f> {
         Ok(false)
     }
 
-    /// Sets the value at a path. A missing key is added. `PATH@NAME` is an attribute of an item, or a card of a FITS header.
+    /// Sets the value at a path. A missing key is added. `PATH@NAME` is a card of a FITS header.
     ///
     /// The path is checked at once, and the new text of the tree when the change is saved. So a thousand values cost little more
     /// than one.
@@ -321,22 +320,18 @@ impl<'f> Change<'f> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a new key that is empty, or an index below an array, and
     /// the errors of [`Edit::set`].
     pub fn set(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        match self.resolve_target(path.try_into().map_err(Into::into)?)? {
-            ChangeTarget::Place(path) => self.stage_change(PendingEdit::Set(path, value.into())),
-            ChangeTarget::Attribute(attribute) => self.set_attribute(&attribute, value.into(), false),
-        }
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Set(path, value.into()))
     }
 
-    /// Adds a value under a new key, or as an item of a sequence (`-`: at the end), or as a new attribute (`PATH@NAME`).
+    /// Adds a value under a new key, or as an item of a sequence (`-`: at the end), or as a card (`PATH@NAME`).
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is there already, and the errors of
     /// [`Change::set`].
     pub fn insert(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        match self.resolve_target(path.try_into().map_err(Into::into)?)? {
-            ChangeTarget::Place(path) => self.stage_change(PendingEdit::Insert(path, value.into())),
-            ChangeTarget::Attribute(attribute) => self.set_attribute(&attribute, value.into(), true),
-        }
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Insert(path, value.into()))
     }
 
     /// Stores an array at a path. A missing key is added. Unless `options` name a codec, the array gets the codec of the array
@@ -352,13 +347,9 @@ impl<'f> Change<'f> {
         array: &Array,
         options: &ArrayOptions,
     ) -> Result<()> {
-        match self.resolve_target(path.try_into().map_err(Into::into)?)? {
-            ChangeTarget::Place(path) => {
-                let node = self.replacement_node(&path, array, options)?;
-                self.stage_change(PendingEdit::Set(path, node))
-            }
-            ChangeTarget::Attribute(attribute) => self.set_array_attribute(&attribute, array, false),
-        }
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        let node = self.replacement_node(&path, array, options)?;
+        self.stage_change(PendingEdit::Set(path, node))
     }
 
     /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and the mask is removed.
@@ -410,26 +401,20 @@ impl<'f> Change<'f> {
         array: &Array,
         options: &ArrayOptions,
     ) -> Result<()> {
-        match self.resolve_target(path.try_into().map_err(Into::into)?)? {
-            ChangeTarget::Place(path) => {
-                self.apply_pending_at(&path)?;
-                let node = self.store_array(None, array, options)?;
-                self.stage_change(PendingEdit::Insert(path, node))
-            }
-            ChangeTarget::Attribute(attribute) => self.set_array_attribute(&attribute, array, true),
-        }
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.apply_pending_at(&path)?;
+        let node = self.store_array(None, array, options)?;
+        self.stage_change(PendingEdit::Insert(path, node))
     }
 
-    /// Removes a key, an item or an attribute. The blocks of its arrays go with it, unless others refer to them, and so do the
+    /// Removes a key, an item or a card. The blocks of its arrays go with it, unless others refer to them, and so do the
     /// annotations of the item.
     ///
     /// # Errors
     /// Returns the errors of [`Edit::delete`].
     pub fn delete(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>) -> Result<()> {
-        match self.resolve_target(path.try_into().map_err(Into::into)?)? {
-            ChangeTarget::Place(path) => self.stage_change(PendingEdit::Delete(path)),
-            ChangeTarget::Attribute(attribute) => self.delete_attribute(&attribute),
-        }
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Delete(path))
     }
 
     /// The codec of the array at a path, if this build can write it.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::asdf::annotations::is_annotations;
 use crate::asdf::ndarray::is_ndarray;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -54,9 +53,7 @@ impl PendingEdit {
         if !parent.is_mapping() || parent.child(key).is_some() {
             return Ok(());
         }
-        // In the annotations, the root and an attribute without a name have the empty key.
-        let is_annotation = || path.keys().first().and_then(|first| tree.root().child(first)).is_some_and(is_annotations);
-        if key.is_empty() && !is_annotation() {
+        if key.is_empty() {
             let hint = format!("name the key after the last `/`: {path}KEY");
             return Err(Error::invalid_input("a new key is empty").at_path(path.to_string()).hint(hint));
         }
