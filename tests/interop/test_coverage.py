@@ -99,7 +99,8 @@ class Coverage(unittest.TestCase):
                     kind = self.random.choice(["sum", "chunks", "contiguous", "compact", "strings", "deflated sum"])
                     values = np.arange(100, dtype="i4")
                     if kind in ("sum", "deflated sum"):
-                        f.create_dataset(name, data=values, chunks=(40,), fletcher32=True, compression="gzip" if "deflated" in kind else None)
+                        codec = "gzip" if "deflated" in kind else None
+                        f.create_dataset(name, data=values, chunks=(40,), fletcher32=True, compression=codec)
                     elif kind == "strings":
                         f.create_dataset(name, data=["a", "bc"], dtype=h5py.string_dtype())
                     elif kind == "compact":

@@ -21,7 +21,8 @@ class Written(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             for number in range(15):
-                table = fits.BinTableHDU.from_columns([fits.Column("id", "J", array=np.arange(5)), fits.Column("ok", "L", array=[True] * 5)])
+                columns = [fits.Column("id", "J", array=np.arange(5)), fits.Column("ok", "L", array=[True] * 5)]
+                table = fits.BinTableHDU.from_columns(columns)
                 image = fits.ImageHDU(np.arange(chance.randrange(1, 4000), dtype=chance.choice([">i2", ">f4", "u1"])))
                 hdus = fits.HDUList([fits.PrimaryHDU(), image, table])
                 for hdu in hdus:
