@@ -5,7 +5,7 @@ use trilith::asdf::is_ndarray;
 use trilith::bytes::path_of;
 use trilith::dudley::{NewElements, replace_elements};
 use trilith_io::error::count_noun;
-use trilith::tree::Tree;
+use trilith::tree::{Scalar, Tree};
 use trilith::{Error, Result, TreePath};
 
 use crate::outcome::Outcome;
@@ -57,7 +57,13 @@ impl Set {
                     if !self.replace {
                         check_arrays(change.tree()?, path)?;
                     }
-                    change.edit(|edit, _| edit.set(path, &value))
+                    let before = scalar_type(change.tree()?, path);
+                    change.edit(|edit, _| edit.set(path, &value))?;
+                    let after = scalar_type(change.tree()?, path);
+                    if !self.typed.is_string() {
+                        self.warn_of_type(before, after, session);
+                    }
+                    Ok(())
                 }
             }
         })
@@ -69,6 +75,16 @@ impl Set {
     fn describe_change(&self) -> String {
         let verb = if self.fill { "every element set to" } else { "set to" };
         self.array.describe_change().unwrap_or_else(|| self.typed.describe_change(verb))
+    }
+
+    /// Warns if a scalar that was a number is text now, or the like: a program that reads it may not expect that.
+    fn warn_of_type(&self, before: Option<ScalarType>, after: Option<ScalarType>, session: &Session<'_>) {
+        if let (Some(before), Some(after)) = (before, after)
+            && before.name != after.name
+            && !(before.is_number && after.is_number)
+        {
+            session.warn(&format!("{}: the type changed from {} to {}", self.item, before.name, after.name));
+        }
     }
 
     /// Replaces the elements of an item of a file under a layout; returns None for any other file.
@@ -94,6 +110,25 @@ impl Set {
         }
         Ok(Some(Outcome::Success))
     }
+}
+
+/// The type of a scalar in the words of messages.
+struct ScalarType {
+    name: &'static str,
+    is_number: bool,
+}
+
+/// The type of a scalar, or of the value of a card; None for null, and for anything else.
+fn scalar_type(tree: &Tree, path: &TreePath) -> Option<ScalarType> {
+    let node = tree.find(&tree.card_path(path).unwrap_or_else(|_| path.clone())).filter(|node| node.is_scalar())?;
+    let (name, is_number) = match node.scalar() {
+        Scalar::Int(_) | Scalar::BigInt(_) => ("integer", true),
+        Scalar::Float(_) => ("float", true),
+        Scalar::Bool(_) => ("boolean", false),
+        Scalar::Str(_) | Scalar::Timestamp(_) => ("text", false),
+        _ => return None,
+    };
+    Some(ScalarType { name, is_number })
 }
 
 /// Refuses to put a value in the place of arrays, whose elements would be lost.
