@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use clap::builder::{Resettable, StyledStr};
 use clap::{Arg, Command};
+use trilith_io::suggest::offer;
 
 use crate::commands::{GROUPS, HIDDEN_GROUP};
 use crate::possible_values;
@@ -78,6 +79,9 @@ pub(crate) fn build_help_command(length: HelpLength) -> Command {
     )
 }
 
+/// The topics of `trilith help` that are not commands.
+const TOPICS: &[&str] = &["options", "all"];
+
 /// Returns the text of `trilith help all` and `trilith help options`.
 pub(crate) fn topic_text(words: &[OsString]) -> Option<StyledStr> {
     let [_, help, topic] = words else { return None };
@@ -97,6 +101,43 @@ pub(crate) fn topic_text(words: &[OsString]) -> Option<StyledStr> {
         }
         _ => None,
     }
+}
+
+/// Returns the message for `trilith help WORD` if no topic has that name: the topics that exist. A file of that name is none.
+pub(crate) fn unknown_topic_error(words: &[OsString]) -> Option<String> {
+    let at = words.iter().take(3).skip(1).position(|word| word == "help")? + 1;
+    let mut command = crate::Cli::complete();
+    for group in words.get(1..at)? {
+        command = command.find_subcommand(group).filter(|sub| sub.has_subcommands())?.clone();
+    }
+    let mut path = words.get(1..at)?.iter().filter_map(|word| word.to_str()).collect::<Vec<_>>().join(" ");
+    for word in words.get(at + 1..)?.iter().filter(|word| !word.to_string_lossy().starts_with('-')) {
+        if word == "help" {
+            return None;
+        }
+        if path.is_empty() && TOPICS.iter().any(|topic| word == topic) {
+            (command, path) = (Command::new("topic"), word.to_string_lossy().into_owned());
+            continue;
+        }
+        let known = command.find_subcommand(word).cloned();
+        if known.is_none() {
+            let word = word.to_string_lossy();
+            let what = if path.is_empty() { format!("{word:?}") } else { format!("{word:?} of {path}") };
+            let extra: &[&str] = if path.is_empty() { TOPICS } else { &[] };
+            let commands = command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+            let names: Vec<&str> = extra.iter().copied().chain(commands.map(Command::get_name)).collect();
+            return Some(match (suggested_command(&word).filter(|_| path.is_empty()), names.as_slice()) {
+                (_, []) => format!("there is no help topic {what}; run trilith help {path}"),
+                (Some(meant), _) => {
+                    format!("there is no help topic {what}; did you mean {meant:?}? topics: {}", names.join(", "))
+                }
+                (None, _) => format!("there is no help topic {what}; {}", offer(&word, "topics: ", &names, usize::MAX)),
+            });
+        }
+        command = known?;
+        path = format!("{path} {}", word.to_str()?).trim_start().to_owned();
+    }
+    None
 }
 
 /// The options of all commands.

@@ -93,6 +93,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         let _ = output::Output::print_with(|out| out.write_raw_text(&text.to_string()));
         return 0;
     }
+    if let Some(message) = help::unknown_topic_error(&words) {
+        output::eprint_line(&format!("trilith: {message}"));
+        return 2;
+    }
     let ((args, command), name) = match parse_arguments(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {

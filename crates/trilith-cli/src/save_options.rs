@@ -184,6 +184,11 @@ impl ValueArg {
         self.value.as_deref()
     }
 
+    /// Returns `true` if the value is a string whatever it looks like.
+    pub(crate) fn is_string(&self) -> bool {
+        self.string
+    }
+
     /// Says what the value does to an item, where `verb` is what is done with it.
     pub(crate) fn describe_change(&self, verb: &str) -> String {
         const MAX_SHOWN_CHARS: usize = 40;
@@ -240,7 +245,9 @@ pub(crate) fn apply(
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
         return report_refusal(error, &item.file);
     }
-    save.save_change(&mut change, (&item.file, &path.to_string(), done), BlockRewrite::IfNeeded, session)?;
+    // A card keeps the form in which it was named.
+    let shown = item.path.filter(|typed| typed.contains('@')).unwrap_or_else(|| path.to_string());
+    save.save_change(&mut change, (&item.file, &shown, done), BlockRewrite::IfNeeded, session)?;
     Ok(Outcome::Success)
 }
 

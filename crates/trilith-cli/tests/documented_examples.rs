@@ -406,6 +406,7 @@ const BEFORE: &[(&str, &str)] = &[
          trilith -q convert j.asdf jwst.fits; trilith -q set jwst.fits#/fits/0/header/FILTER F200W",
     ),
     ("trilith set x.fits", "cp cards.fits x.fits"),
+    ("trilith sky x.fits", "rm -f x.fits; trilith -q convert placed.asdf x.fits"),
     ("trilith insert x.fits", "cp cards.fits x.fits"),
     ("trilith rm x.fits", "cp cards.fits x.fits"),
     ("trilith mv 'x.fits", "cp cards.fits x.fits"),

@@ -189,7 +189,7 @@ def test_fits_cards_are_set_by_attribute_names(tmp_path):
 
 
 def test_attributes_of_trees_are_not_new_keys():
-    with trilith.open(trilith.dumps({"data": DATA})) as f, pytest.raises(NotImplementedError, match="set the attribute /data@units"):
+    with trilith.open(trilith.dumps({"data": DATA})) as f, pytest.raises(NotImplementedError, match="the attribute of that name"):
         f["data@unit"] = "Jy"
 
 
@@ -204,7 +204,7 @@ def test_fits_header_is_one_line_of_text(tmp_path):
     assert "@OBSERVER" in html and html.count("W. Fleming") + html.count("H. Leavitt") == 1
 
 
-def test_attributes_of_trees_are_edited_where_they_are_read(tmp_path):
+def test_annotations_of_trees_follow_their_items(tmp_path):
     # Tier: the attributes and dimensions of h5py, after a conversion to ASDF.
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -215,25 +215,17 @@ def test_attributes_of_trees_are_edited_where_they_are_read(tmp_path):
         data.dims[1].attach_scale(scale)
     trilith.convert(tmp_path / "x.h5", tmp_path / "x.asdf")
     with trilith.open(tmp_path / "x.asdf") as f:
-        f["run/data@units"] = "cm"
-        f["run/data@low"] = 2
-        f["run/data@limits"] = np.array([1, 2], "i2")
-        del f["run/data@name"]
+        with pytest.raises(NotImplementedError, match="/annotations/~1run~1data/attributes/units"):
+            f["run/data@units"] = "cm"
+        with pytest.raises(NotImplementedError, match="/annotations/~1run~1data/attributes/name"):
+            del f["run/data@name"]
+        f["annotations/~1run~1data/attributes/units"] = "cm"
         f.rename("run/x", "lon")
-        f["run/lon@units"] = "deg"
         f.rename("run", "night")
-        f["new"] = np.arange(3)
-        f["new@units"] = "K"
-        with pytest.raises(KeyError, match="there is no item"):
-            f["nosuch@units"] = "m"
-        with pytest.raises(KeyError, match="limits"):
-            del f["night/data@nosuch"]
         f.update()
     with trilith.open(tmp_path / "x.asdf") as f:
         attrs = f["night/data"].attrs
-        assert list(f["night"]) == ["data", "lon"] and list(attrs) == ["units", "low", "limits"]
-        assert attrs["units"] == "cm" and attrs["low"].dtype == np.int16 and attrs["limits"].dtype == np.int16
-        assert f["night/lon"].unit == "deg" and f["new"].unit == "K" and f["night/data"].unit == "cm"
+        assert list(f["night"]) == ["data", "lon"] and attrs["units"] == "cm" and attrs["low"].dtype == np.int16
     xarray = pytest.importorskip("xarray")
     assert xarray.open_dataset(tmp_path / "x.asdf", engine="trilith", group="night")["data"].dims[1] == "lon"
 

@@ -8,7 +8,7 @@ mod hdus;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use self::hdus::{describe_hdu, is_hdu_list, number_ignored, pair_hdus};
+use self::hdus::{describe_hdu, drop_form_of_list, is_hdu_list, number_ignored, pair_hdus};
 use crate::array::{Array, Byteorder, Datatype, unravel};
 use crate::asdf::{AsdfFile, annotations};
 use crate::convert::stream_as_asdf;
@@ -112,7 +112,7 @@ impl File {
     ///
     /// Items are compared by name, whatever the formats are; references are followed. A Dudley stream and a file of the ASDF
     /// family are compared as conversion would write the stream, with the values with which it was opened. Elements are read
-    /// piece by piece.
+    /// piece by piece. A FITS file and a tree with its HDUs differ neither in the tag of the list nor in the program that wrote the tree.
     ///
     /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `units` of
     /// `/t` is `/t@units`, and the card EXPTIME of the first HDU is `/fits/0@EXPTIME`. The order of attributes does not count, but that
@@ -146,6 +146,9 @@ impl File {
         let mut found = compare_items(self.root(), other.root(), "", options)?;
         if let (Some(a), Some(b)) = (surrounding_hdus(&self.root())?, surrounding_hdus(&other.root())?) {
             found.extend(compare_cards(&a, &b, options)?);
+        }
+        if let (Some(a), Some(b)) = (self.as_asdf(), other.as_asdf()) {
+            drop_form_of_list(&mut found, a, b);
         }
         Ok(found)
     }

@@ -43,7 +43,7 @@ pub use backend::{
 #[doc(hidden)]
 pub use columns::resolve_path;
 pub(crate) use columns::values_of_column;
-pub use columns::{TableColumn, table_columns};
+pub use columns::{TableColumn, missing_column_error, table_columns};
 #[doc(hidden)]
 pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;

@@ -18,7 +18,7 @@ use crate::file::{ArrayEntry, File, FileSet};
 use crate::progress::Progress;
 use crate::threads;
 
-pub use checksums::{CHECKSUMS, Checksum, ChecksumKind};
+pub use checksums::{CHECKSUMS, Checksum, ChecksumCoverage, ChecksumKind};
 pub(crate) use stream::verify_stream;
 
 /// The depth of a check.
@@ -61,6 +61,8 @@ pub struct VerifyReport {
     pub blocks: Vec<BlockReport>,
     /// Every compared checksum that is not that of a block.
     pub checksums: Vec<Checksum>,
+    /// The parts that no checksum covers, for each kind of part that may have one.
+    pub coverage: Vec<ChecksumCoverage>,
     /// Problems of the file as a whole: blocks that cannot be found, a tree without end.
     pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
@@ -129,7 +131,12 @@ impl File {
         } else {
             verify_items(self, depth, progress)?
         };
-        report.checksums.splice(0..0, checksums::compare_gzip(self)?);
+        let whole = checksums::compare_gzip(self)?;
+        if !whole.is_empty() {
+            // It covers every part.
+            report.coverage.clear();
+        }
+        report.checksums.splice(0..0, whole);
         Ok(report)
     }
 
@@ -228,17 +235,22 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
         Ok(report)
     };
     let mut report = VerifyReport { blocks: threads::map_parallel(jobs, check)?, ..VerifyReport::default() };
+    let mut sums_of_container = Vec::new();
     report.structure.extend(file.sections().incomplete());
     report.structure.extend(file.sections().truncated_tree());
     if let Some(fits) = crate::file::container_fits(file) {
         report.structure.extend(fits.is_truncated().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
-        report.checksums.extend(checksums::compare_hdus(fits, progress)?);
+        (sums_of_container, report.coverage) = checksums::compare_hdus(fits, progress)?;
         // In a tree made for a FITS file without one, a broken HDU is already an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);
         report.structure.extend(broken.filter_map(|hdu| Some(hdu.error()?.copy().context(format!("HDU {}", hdu.index())))));
     }
+    let hdu = file.container().map(|container| format!("/fits/{}", container.hdu));
+    let is_covered = sums_of_container.iter().any(|sum| Some(&sum.path) == hdu.as_ref());
+    report.coverage.splice(0..0, checksums::block_coverage(file, &report.blocks, is_covered)?);
+    report.checksums.extend(sums_of_container);
     for listed in walk::arrays(file)? {
         let made = listed.location.and_then(|found| {
             let (owner, node) = (found.file(file), found.node(file));

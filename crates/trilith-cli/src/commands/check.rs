@@ -55,7 +55,7 @@ impl Check {
                 let text = error_with_advice(&error);
                 job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
                 let problem = error_problem(&error, None, None);
-                let value = json!({"file": job.name, "valid": null, "problems": [problem], "checksums": []});
+                let value = json!({"file": job.name, "valid": null, "problems": [problem], "checksums": [], "coverage": []});
                 verify::ExaminedBytes { outcome: Outcome::Failed, value, is_open: false }
             }
             Err(error) => return Err(error),

@@ -8,17 +8,17 @@ use crate::dashed_words::strip_mark;
 use crate::session::Session;
 use crate::save_options::{SaveArgs, apply};
 
-/// Rename an item, an attribute or a FITS card
+/// Rename an item or a FITS card
 ///
-/// ASDF files and the headers of FITS files can be edited. FILE#/path@NAME is an attribute or a card. The attributes of an
-/// item, and of all below it, move with it, and references and names of axes in the attributes of other items follow.
+/// ASDF files and the headers of FITS files can be edited. The attributes of an item, and of all below it, move with it, and
+/// references and names of axes in the attributes of other items follow.
 #[derive(Debug, Args)]
 #[command(alias = "rename")]
 pub(crate) struct Mv {
-    /// The file and the path of the item; FILE#/path@NAME renames an attribute or a card
+    /// The file and the path of the item. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
-    /// The new name of the item, the attribute or the card; no path
+    /// The new name of the item or the card; no path
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use trilith::asdf::is_ndarray;
 use trilith::bytes::path_of;
 use trilith::dudley::{NewElements, replace_elements};
 use trilith_io::error::count_noun;
-use trilith::tree::Tree;
+use trilith::tree::{Scalar, Tree};
 use trilith::{Error, Result, TreePath};
 
 use crate::outcome::Outcome;
@@ -15,17 +15,15 @@ use crate::session::Session;
 use crate::output::Output;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 
-/// Set a value in the tree, an attribute or an array; comments, key order and everything else stay unchanged
+/// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
-/// ASDF files, the headers of FITS files and elements under a Dudley layout can be edited. FILE#/path@NAME is an attribute or a
-/// card; an attribute keeps its datatype if that can represent VALUE. With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
-/// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
+/// ASDF files, the headers of FITS files and elements under a Dudley layout can be edited. With --from an array is stored in a
+/// separate block (in an exploded file, in a separate file) and the block of the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
 /// the new one takes the place of the old if it fits, else it is appended. An item of a Dudley file, or of a raw file under --layout,
 /// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file and the path of the value to set; a missing key is added. /path@NAME is an attribute, and a card of an HDU:
-    /// /run/counts@units, /fits/0@OBSERVER
+    /// The file and the path of the value to set; a missing key is added. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
@@ -59,7 +57,13 @@ impl Set {
                     if !self.replace {
                         check_arrays(change.tree()?, path)?;
                     }
-                    change.set(path, value)
+                    let before = scalar_type(change.tree()?, path);
+                    change.set(path, value)?;
+                    let after = scalar_type(change.tree()?, path);
+                    if !self.typed.is_string() {
+                        self.warn_of_type(before, after, session);
+                    }
+                    Ok(())
                 }
             }
         })
@@ -71,6 +75,16 @@ impl Set {
     fn describe_change(&self) -> String {
         let verb = if self.fill { "every element set to" } else { "set to" };
         self.array.describe_change().unwrap_or_else(|| self.typed.describe_change(verb))
+    }
+
+    /// Warns if a scalar that was a number is text now, or the like: a program that reads it may not expect that.
+    fn warn_of_type(&self, before: Option<ScalarType>, after: Option<ScalarType>, session: &Session<'_>) {
+        if let (Some(before), Some(after)) = (before, after)
+            && before.name != after.name
+            && !(before.is_number && after.is_number)
+        {
+            session.warn(&format!("{}: the type changed from {} to {}", self.item, before.name, after.name));
+        }
     }
 
     /// Replaces the elements of an item of a file under a layout; returns None for any other file.
@@ -96,6 +110,25 @@ impl Set {
         }
         Ok(Some(Outcome::Success))
     }
+}
+
+/// The type of a scalar in the words of messages.
+struct ScalarType {
+    name: &'static str,
+    is_number: bool,
+}
+
+/// The type of a scalar, or of the value of a card; None for null, and for anything else.
+fn scalar_type(tree: &Tree, path: &TreePath) -> Option<ScalarType> {
+    let node = tree.find(&tree.card_path(path).unwrap_or_else(|_| path.clone())).filter(|node| node.is_scalar())?;
+    let (name, is_number) = match node.scalar() {
+        Scalar::Int(_) | Scalar::BigInt(_) => ("integer", true),
+        Scalar::Float(_) => ("float", true),
+        Scalar::Bool(_) => ("boolean", false),
+        Scalar::Str(_) | Scalar::Timestamp(_) => ("text", false),
+        _ => return None,
+    };
+    Some(ScalarType { name, is_number })
 }
 
 /// Refuses to put a value in the place of arrays, whose elements would be lost.

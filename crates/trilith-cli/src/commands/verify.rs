@@ -21,9 +21,10 @@ use crate::progress::ProgressPart;
 ///
 /// The checksums are the MD5 of ASDF blocks, CHECKSUM, DATASUM and ZDATASUM of FITS HDUs, the checksums of the metadata and the
 /// fletcher32 of the chunks of HDF5, and the CRC-32 of gzip files and of the members of NPZ archives. The command decodes a chunk only
-/// as far as its checksum needs. A Dudley file has no checksums: each of its items must be inside the file and outside of header and
-/// layout. For a catalog, each file that it lists must have the parameters in the catalog, and all of its data. A checksum of the
-/// decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
+/// as far as its checksum needs. The result includes the number of blocks, HDUs or datasets without a checksum, and -v lists them. A
+/// Dudley file has no checksums: each of its items must be inside the file and outside of header and layout. For a catalog, each file
+/// that it lists must have the parameters in the catalog, and all of its data. A checksum of the decoded bytes, as Python asdf wrote
+/// until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// Decode every block as well
@@ -70,6 +71,7 @@ pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool, subject: VerdictSubject
             let mut value = job.report_malformed(&error)?;
             if let Some(value) = value.as_object_mut() {
                 value.insert("checksums".to_owned(), json!([]));
+                value.insert("coverage".to_owned(), json!([]));
             }
             return Ok(ExaminedBytes { outcome: Outcome::Negative, value, is_open: false });
         }
@@ -118,7 +120,14 @@ fn report_json(name: &str, report: &VerifyReport) -> Value {
             "message": escape_controls(warning), "schema": null, "hint": null,
         }));
     }
-    json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums_json(report)})
+    let coverage = report.coverage.iter().map(|of| {
+        let places: Vec<_> = of.without_checksum.iter().map(|path| escape_controls(path)).collect();
+        json!({"part": of.part, "total": of.total, "without_checksum": places.len(), "where": places})
+    });
+    json!({
+        "file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums_json(report),
+        "coverage": coverage.collect::<Vec<_>>(),
+    })
 }
 
 /// Each compared checksum, those of blocks first.
@@ -177,6 +186,13 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
             None => {}
         }
     }
+    if job.session.args.verbose > 0 {
+        // A block has a line above.
+        let others = report.coverage.iter().filter(|of| of.part != "block");
+        for path in others.flat_map(|of| &of.without_checksum) {
+            job.out.write_line(&format!("{}: {}: no checksum", job.name, escape_controls(path)))?;
+        }
+    }
     for error in &report.structure {
         problem(job, "", error)?;
     }
@@ -190,15 +206,15 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
             0 => String::new(),
             n => format!(", {n} of the decoded bytes as Python asdf wrote until 5.2"),
         };
-        let none = match count(None) {
-            0 => String::new(),
-            n => format!(", {n} without checksum"),
-        };
         let blocks = Some(report.blocks.len()).filter(|count| *count > 0);
-        let blocks = blocks.map(|count| format!("{}{old}{none}, ", count_noun(count, "block"))).unwrap_or_default();
+        let blocks = blocks.map(|count| format!("{}{old}, ", count_noun(count, "block"))).unwrap_or_default();
+        let coverage = match report.coverage_text() {
+            text if text.is_empty() => text,
+            text => format!("; {text}"),
+        };
         let said = match usize::try_from(report.checksum_count()).unwrap_or(usize::MAX) {
             0 => " (no checksums: structure only)".to_owned(),
-            count => format!(" ({blocks}{})", count_noun(count, "checksum")),
+            count => format!(" ({blocks}{}{coverage})", count_noun(count, "checksum")),
         };
         let word = if subject == VerdictSubject::Part { "bytes OK" } else { "OK" };
         out.print_verdict(name, StyleRole::Success, word, &said)?;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use trilith::array::Index;
-use trilith::file::{Item, ItemKind, missing_item_error, table_columns};
-use trilith::{Array, Result};
+use trilith::file::{Item, ItemKind, missing_column_error, table_columns};
+use trilith::{Array, Error, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
 use crate::dashed_words::strip_mark;
@@ -26,7 +26,7 @@ pub(crate) struct ArraySelection {
     /// The slice of each axis, in numpy notation: 0:10,5,::2
     #[arg(short, long, value_name = "SLICE", allow_hyphen_values = true)]
     slice: Option<String>,
-    /// One field of a structured array
+    /// One field of a structured array, or one column of a table
     #[arg(long, value_name = "NAME")]
     pub field: Option<String>,
 }
@@ -67,9 +67,10 @@ impl ArraySelection {
     /// Returns an error if the table has no such column.
     pub(crate) fn column_of<'f>(&self, item: Item<'f>) -> Result<(Item<'f>, Option<&str>)> {
         match &self.field {
-            Some(name) if item.kind() == ItemKind::Mapping && table_columns(&item)?.is_some() => {
-                Ok((item.get(name)?.ok_or_else(|| missing_item_error(&item, name))?, None))
-            }
+            Some(name) if item.kind() == ItemKind::Mapping && table_columns(&item)?.is_some() => match item.get(name)? {
+                Some(column) => Ok((column, None)),
+                None => Err(explain_one_field(missing_column_error(&item, name), name)),
+            },
             field => Ok((item, field.as_deref())),
         }
     }
@@ -80,7 +81,7 @@ impl ArraySelection {
     /// Returns an error if the array has no such field, or no such elements.
     pub(crate) fn apply(&self, mut array: Array, field: Option<&str>) -> Result<Array> {
         if let Some(name) = field {
-            array = array.field(name)?;
+            array = array.field(name).map_err(|error| explain_one_field(error, name))?;
         }
         match self.parse_slice()? {
             Some(slice) => array.slice(&slice),
@@ -102,6 +103,15 @@ impl ArraySelection {
     ) -> Result<Outcome> {
         run_each(&self.item_arguments(), ArgumentKind::Items, &self.many, outputs, session, work)
     }
+}
+
+/// Adds to the error of a field that is missing that a list of fields is none.
+fn explain_one_field(error: Error, name: &str) -> Error {
+    if !name.contains(',') || !error.kind().is_request() {
+        return error;
+    }
+    let columns: Vec<String> = name.split(',').map(|part| format!("-c {}", part.trim())).collect();
+    error.add_hint(format!("--field takes one column; for several run trilith table FILE#/path {}", columns.join(" ")))
 }
 
 /// Does the same as [`run_checked`], for a command that writes a file for each item: no two are written to the same,

@@ -2,6 +2,7 @@
 //!
 //! FITS Standard 4.0, section 4.4.2.7 and appendix J.
 
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -267,17 +268,71 @@ pub(super) fn update(header: &mut Header, data: &dyn Source, start: u64, end: u6
     }
     let stated = Stated::from_header(header);
     let renews_data = is_new && stated.data.is_some();
-    let mut sum = OnesComplementSum::compute(data, start, end)?;
+    let sum = OnesComplementSum::compute(data, start, end)?;
     if renews_data {
         set_card(header, DATASUM_KEYWORD, &sum.0.to_string())?;
     }
     if stated.whole.is_some() {
-        set_card(header, CHECKSUM_KEYWORD, ZERO_CHECKSUM)?;
-        sum.add_bytes(&header.to_bytes());
-        set_card(header, CHECKSUM_KEYWORD, &encode_checksum(!sum.0))?;
+        set_checksum(header, sum)?;
     }
     debug_assert_eq!(header.to_bytes().len() as u64 % BLOCK_LEN, 0, "a header fills its blocks");
     Ok(())
+}
+
+/// Adds what is written to the sum of a data unit.
+#[derive(Debug, Default)]
+pub(super) struct SumWriter {
+    sum: OnesComplementSum,
+    /// The first bytes of a word.
+    pending: Vec<u8>,
+}
+
+impl Write for SumWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let missing = self.pending.len().next_multiple_of(4) - self.pending.len();
+        let (head, rest) = bytes.split_at(missing.min(bytes.len()));
+        self.pending.extend_from_slice(head);
+        if self.pending.len() == 4 {
+            self.sum.add_bytes(&self.pending);
+            self.pending.clear();
+        }
+        let (words, last) = rest.split_at(rest.len() / 4 * 4);
+        self.sum.add_bytes(words);
+        self.pending.extend_from_slice(last);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Computes the checksums of a header again that are not those of its HDU, whose whole data unit was written to `data`. A header whose
+/// checksums are right keeps every byte.
+///
+/// # Errors
+/// Returns the errors of [`Card::new`].
+pub(super) fn correct(header: &mut Header, data: &SumWriter) -> Result<()> {
+    let stated = Stated::from_header(header);
+    let sum = data.sum;
+    let fits = |stated: &StatedSum<OnesComplementSum>| matches!(stated, StatedSum::Sum(stated) if sum.is_equivalent(*stated));
+    if stated.data.is_some_and(|stated| !fits(&stated)) {
+        set_card(header, DATASUM_KEYWORD, &sum.0.to_string())?;
+    }
+    let Some(whole) = stated.whole else { return Ok(()) };
+    let mut found = sum;
+    found.add_bytes(&header.to_bytes());
+    if matches!(whole, StatedSum::Unreadable(_)) || !found.is_equivalent(OnesComplementSum::default()) {
+        set_checksum(header, sum)?;
+    }
+    Ok(())
+}
+
+/// Sets the CHECKSUM of a header to that of its HDU, whose data unit has this sum.
+fn set_checksum(header: &mut Header, mut sum: OnesComplementSum) -> Result<()> {
+    set_card(header, CHECKSUM_KEYWORD, ZERO_CHECKSUM)?;
+    sum.add_bytes(&header.to_bytes());
+    set_card(header, CHECKSUM_KEYWORD, &encode_checksum(!sum.0))
 }
 
 /// Gives the first card of a keyword another text; it keeps its place and its comment.
@@ -392,6 +447,31 @@ mod tests {
             OnesComplementSum(0).is_equivalent(OnesComplementSum(u32::MAX))
                 && !OnesComplementSum(0).is_equivalent(OnesComplementSum(1))
         );
+    }
+
+    /// First tier. FITS 4.0, section 4.4.2.7 and appendix J: the sum over an HDU is -0, and pieces of any length are words of the whole.
+    #[test]
+    fn corrected_sums_fit_and_right_sums_stay() {
+        let bytes: Vec<u8> = (0..2880u32).map(|n| ((n * n) >> 3) as u8).collect();
+        let data = MemorySource::new(bytes.clone(), "data");
+        let expected = OnesComplementSum::compute(&data, 0, 2880).unwrap();
+        for step in [1, 2, 3, 5, 7, 1000, 2880] {
+            let mut sum = SumWriter::default();
+            bytes.chunks(step).for_each(|piece| sum.write_all(piece).unwrap());
+            assert_eq!(sum.sum, expected, "pieces of {step} bytes");
+            for (checksum, datasum) in [(ZERO_CHECKSUM, "1"), ("unknown", "unknown"), ("hcHjjc9ghcEghc9g", "4294967296")] {
+                let card = |keyword, text: &str| Card::new(keyword, text, "of old").unwrap();
+                let mut header = Header::new(vec![card(CHECKSUM_KEYWORD, checksum), card(DATASUM_KEYWORD, datasum)]);
+                correct(&mut header, &sum).unwrap();
+                let file = MemorySource::new([header.to_bytes(), bytes.clone()].concat(), "x.fits");
+                let compared = Stated::from_header(&header).compare_hdu(&file, 0, 2880..5760).unwrap();
+                assert!(compared.len() == 2 && compared.iter().all(|(_, wrong)| wrong.is_none()), "{compared:?}");
+                assert_eq!(header.card(CHECKSUM_KEYWORD).unwrap().comment(), "of old");
+                let right = header.to_bytes();
+                correct(&mut header, &sum).unwrap();
+                assert_eq!(header.to_bytes(), right);
+            }
+        }
     }
 
     #[test]

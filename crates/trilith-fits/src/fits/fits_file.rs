@@ -444,7 +444,7 @@ impl FitsFile {
 
 /// Advice for a damaged HDU.
 const UNDAMAGED: &str = "restore the file from a copy; if a program changed the HDU without its sums, remove them: \
-                         trilith rm FILE#/fits/N/header/CHECKSUM, then DATASUM";
+                         trilith rm FILE#/fits/N@CHECKSUM, then @DATASUM";
 
 /// The data unit as it is meant, in the bytes of `source`.
 pub(super) fn physical_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {

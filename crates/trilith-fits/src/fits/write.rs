@@ -21,7 +21,8 @@ const BUFFER_SIZE: u64 = 4 << 20;
 /// Writes HDUs, the first of them as the primary one.
 ///
 /// A header that describes its array is written byte for byte; one that does not (the array was
-/// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards.
+/// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards. CHECKSUM and DATASUM are computed again if
+/// they are not those of the HDU.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`] for arrays that FITS cannot hold,
@@ -37,7 +38,12 @@ pub fn write(out: &mut dyn Write, parts: &[HduData]) -> Result<()> {
 }
 
 fn write_part(out: &mut dyn Write, part: &HduData, role: HduRole) -> Result<()> {
-    let (header, rows) = finalize(part, role)?;
+    let (mut header, rows) = finalize(part, role)?;
+    if checksum::is_renewed(&header, true) {
+        let mut sum = checksum::SumWriter::default();
+        write_data(&mut sum, part, &rows)?;
+        checksum::correct(&mut header, &sum)?;
+    }
     write_bytes(out, &header.to_bytes())?;
     write_data(out, part, &rows)?;
     Ok(())

@@ -5,6 +5,7 @@
 //! the table that says in the file itself where the chunks are.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::chunk_table::{CachedIndex, ChunkLocation, ChunkTable, Places, TableColumn};
@@ -338,6 +339,32 @@ impl ChunkedArray {
         let compared: Vec<Result<()>> = compared.into_iter().flatten().collect();
         let count = compared.len() as u64;
         Ok(Some(ChunkChecksums { filter: filter.to_owned(), count, wrong: compared.into_iter().find_map(Result::err) }))
+    }
+
+    /// Returns `true` if the file stores bytes of the elements for which the filters have no checksum: chunks to which none was applied,
+    /// or strings in a heap. `is_covered` returns `true` for a range of the file that another checksum covers.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::check_index`].
+    pub fn has_bytes_without_checksum(
+        &self,
+        source: &SourceRef,
+        limits: &Limits,
+        is_covered: &dyn Fn(Range<u64>) -> bool,
+    ) -> Result<bool> {
+        if self.is_mapped() {
+            return Ok(false);
+        }
+        let has_heap_parts = self.strings.as_ref().is_some_and(|strings| strings.has_heap_parts());
+        let index = self.places.read_chunk_index(source, &self.mask, &Arc::new(limits.clone()))?;
+        let mut found = false;
+        index.for_each(&mut |_, chunk| {
+            let range = chunk.offset..chunk.offset.saturating_add(chunk.len);
+            let has_sum = || self.filters.find_checksum(chunk.skipped_filters).is_some() || is_covered(range);
+            found = found || has_heap_parts || !has_sum();
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded

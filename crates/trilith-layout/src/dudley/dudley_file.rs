@@ -1,5 +1,6 @@
 //! An open stream: its layout, and its arrays on asking.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::char_sets::{decode_text, presented_foreign, presented_varlen};
@@ -469,6 +470,19 @@ impl DudleyFile {
         match self.grid(&entry.path)? {
             Some(Ok(grid)) => grid.compare_checksums(self.source_covering(grid.end()), self.limits(), progress),
             _ => Ok(None),
+        }
+    }
+
+    /// Returns `true` if this file stores bytes of an item in chunks that no checksum covers, see
+    /// [`ChunkedArray::has_bytes_without_checksum`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::has_bytes_without_checksum`].
+    #[doc(hidden)]
+    pub fn has_chunks_without_checksum(&self, entry: &LayoutEntry, is_covered: &dyn Fn(Range<u64>) -> bool) -> Result<bool> {
+        match self.grid(&entry.path)? {
+            Some(Ok(grid)) => grid.has_bytes_without_checksum(self.source_covering(grid.end()), self.limits(), is_covered),
+            _ => Ok(false),
         }
     }
 

@@ -41,6 +41,11 @@ struct PartMove {
 }
 
 impl GridStrings {
+    /// Returns `true` if bytes of the elements are outside of their chunks.
+    pub(super) fn has_heap_parts(&self) -> bool {
+        self.parts.iter().any(|part| part.kind == PartKind::Heap)
+    }
+
     /// The parts of elements of `size` bytes after reading. The filters of parts precede those of references.
     ///
     /// # Errors

@@ -23,11 +23,12 @@ mod unsupported_formats;
 
 use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
+pub use hdf5::MetadataChecksums;
 pub use npz::npz_arrays;
 pub use recognize::has_user_block;
 pub use unsupported_formats::refusal;
@@ -117,12 +118,12 @@ pub fn compare_members(source: &SourceRef, limits: &Limits, progress: Progress<'
     npz::check_member_checksums(source, limits, progress)
 }
 
-/// Compares the checksums of the metadata of an HDF5 file that lead to items: their number, and the errors of those that differ.
+/// Compares the checksums of the metadata of an HDF5 file that lead to items.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the superblock cannot be read, and the errors of reading.
 #[doc(hidden)]
-pub fn compare_metadata(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
+pub fn compare_metadata(source: &SourceRef, limits: &Limits) -> Result<MetadataChecksums> {
     hdf5::check_metadata_checksums(source, limits)
 }
 

@@ -69,7 +69,7 @@ impl CoverageTracker {
 }
 
 /// Returns `true` if a history holds no entry: only which extensions the file of the ASDF family needed.
-pub(super) fn is_format_history(history: Node<'_>) -> bool {
+pub(crate) fn is_format_history(history: Node<'_>) -> bool {
     if history.is_sequence() {
         // A history that is a list holds extensions as entries with one of these keys.
         return history.items().all(|entry| super::history::EXTENSION_KEYS.iter().any(|name| entry.get(name).is_some()));

@@ -39,6 +39,7 @@ use std::io::{Seek, Write};
 
 #[doc(hidden)]
 pub use choose_codec::choose;
+pub(crate) use coverage::is_format_history;
 pub use describe_layout::describe_layout;
 pub use dispatch::TargetForm;
 #[doc(hidden)]

@@ -2,10 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{DiffOptions, NamedChild};
+use super::{DiffOptions, DifferenceKind, ItemDifference, NamedChild};
 use crate::array::attribute::AttributeValue;
+use crate::asdf::AsdfFile;
+use crate::convert::is_format_history;
 use crate::error::Result;
 use crate::file::{AddressPattern, AttributeSelector, Item, ItemKind, number_hdus};
+use crate::fits::{CARDS_KEY, HEAP_KEY};
 
 /// Returns the options with patterns in which the names of HDUs are numbers.
 pub(super) fn number_ignored(a: &Item<'_>, b: &Item<'_>, options: &DiffOptions) -> Result<DiffOptions> {
@@ -54,6 +57,28 @@ pub(super) fn pair_hdus(a: &[NamedChild<'_>], b: &mut [NamedChild<'_>]) -> Resul
         hdu.key = partner.map_or_else(|| format!("{ADDED_MARK}{}", number + 1), |partner| partner.to_string());
     }
     Ok(())
+}
+
+/// Leaves out of the differences between a FITS file and a tree with its list of HDUs what only the form of the tree brings along: the
+/// tag of the list, the program that wrote the tree, and the spelling of cards and columns, which the list has as values.
+pub(super) fn drop_form_of_list(found: &mut Vec<ItemDifference>, a: &AsdfFile, b: &AsdfFile) {
+    let is_fits = |file: &AsdfFile| file.container().is_some_and(|container| container.hdu == 0);
+    let tree = match (a.container(), b.container()) {
+        (None, Some(_)) if is_fits(b) => a.tree(),
+        (Some(_), None) if is_fits(a) => b.tree(),
+        _ => return,
+    };
+    let has_history = tree.root().get("history").is_some_and(|history| !is_format_history(history));
+    let is_form = |key: &str| match key {
+        "asdf_library" | CARDS_KEY | HEAP_KEY => true,
+        "history" => !has_history,
+        _ => false,
+    };
+    found.retain(|difference| match difference.kind {
+        DifferenceKind::Added | DifferenceKind::Removed => !difference.path.strip_prefix('/').is_some_and(is_form),
+        DifferenceKind::Tag => difference.path != "/fits",
+        _ => true,
+    });
 }
 
 /// EXTNAME, in capitals, and EXTVER of an HDU.

@@ -62,9 +62,15 @@ fn item_or_column(backend: &dyn Backend, path: &str) -> Result<ResolvedItem> {
             match next {
                 Some(next) => item = next,
                 None => {
-                    let names = column_names(&item)?;
-                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                    return Err(if names.is_empty() { error } else { Error::missing_key(key, &names, 0).at_path(path) });
+                    let columns = column_names(&item)?;
+                    if columns.is_empty() {
+                        return Err(error);
+                    }
+                    // An HDU has a header, too.
+                    let children = if item.hdu_data()?.is_some() { item.keyed_children()? } else { Vec::new() };
+                    let names: Vec<_> = children.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text)).collect();
+                    let names: Vec<&str> = names.iter().map(AsRef::as_ref).chain(columns.iter().map(String::as_str)).collect();
+                    return Err(Error::missing_key(key, &names, 0).at_path(path));
                 }
             }
         }
@@ -137,8 +143,24 @@ pub(super) fn find_column<'f>(table: &Item<'f>, name: &str) -> Result<Option<Ite
     }
 }
 
+/// Returns the error for a column that a table does not have, with the names of its columns.
+#[doc(hidden)]
+#[cold]
+pub fn missing_column_error(table: &Item<'_>, name: &str) -> Error {
+    let names = column_names(table).unwrap_or_default();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Error::not_found(format!("there is no column {name:?} here")).with_known_keys(name, &names, 0)
+}
+
 /// Returns the names of the columns of a table; none for any other item.
 pub(super) fn column_names(table: &Item<'_>) -> Result<Vec<String>> {
+    if let Some(data) = table.hdu_data()? {
+        return column_names(&data);
+    }
+    if table.kind() == ItemKind::Mapping && table.flags().is_ragged {
+        let children = table.backend().children(table.location())?.into_iter();
+        return Ok(children.filter_map(|child| child.name.map(Cow::into_owned)).collect());
+    }
     if let Some(columns) = tagged_columns(table)? {
         return Ok(columns.into_iter().map(|column| column.name).collect());
     }

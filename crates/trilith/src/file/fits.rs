@@ -345,7 +345,7 @@ pub(crate) fn headers_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 #[cold]
 fn no_hdu_error(message: impl Into<String>) -> Error {
     Error::unsupported(message)
-        .hint("its header cards can be changed: FILE#/fits/0/header/KEYWORD; for anything else convert it to ASDF first")
+        .hint("its header cards can be changed: FILE#/fits/0@KEYWORD; for anything else convert it to ASDF first")
 }
 
 /// The HDUs whose cards differ in the new tree; everything else must be unchanged.

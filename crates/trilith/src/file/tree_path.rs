@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress};
 use super::backend::Backend;
 use super::default_image::find_image_path;
-use super::fits::{hdu_attributes, listing_at};
+use super::fits::{hdu_attributes, listed_hdus, listing_at};
 use super::hdu_paths::{missing_hdu_error, path_by_number};
 use super::item::Item;
 use crate::asdf::AsdfFile;
@@ -57,7 +57,7 @@ pub fn resolve_tree_path(file: &AsdfFile, path: &str) -> Result<TreePath> {
 /// Adds the path of the item to an attribute without one: as for reading, the first image, or the root if only that has the attribute.
 fn add_owner<'t>(file: &AsdfFile, text: &'t str) -> Result<Cow<'t, str>> {
     let is_key = || file.tree().root().child(text).is_some();
-    if !text.starts_with('@') || is_key() {
+    if !text.starts_with('@') || is_key() || listed_hdus(file).is_none() {
         return Ok(Cow::Borrowed(text));
     }
     let Some(image) = find_image_path(file)? else { return Ok(Cow::Borrowed(text)) };
@@ -222,8 +222,5 @@ fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressN
         let owner = if node.get(word).is_some() { path } else { path.rsplit_once('/').map_or(path, |(above, _)| above) };
         return Err(error.hint(format!("set the key {owner}/{word}")));
     }
-    Err(match word {
-        "unit" => error.hint(format!("set the attribute {path}@units")),
-        _ => error.hint(format!("{path}@\"{word}\" is the attribute of that name")),
-    })
+    Err(error.hint(format!("{path}@\"{word}\" is the attribute of that name")))
 }

@@ -72,7 +72,9 @@ impl Column {
         };
         if !path.is_empty() && !path.starts_with('/') {
             let what = format!("the path {place:?} of the column {name} does not begin with /");
-            return Err(Error::invalid_input(what).hint(format!("write /{place}")));
+            let as_attribute = format!("@{place} for an attribute or a FITS card, or ");
+            let as_attribute = if path.contains('/') || part.is_some() { String::new() } else { as_attribute };
+            return Err(Error::invalid_input(what).hint(format!("write {as_attribute}/{place}")));
         }
         if name.is_empty() {
             return Err(Error::invalid_input(format!("the column {place:?} has no name")).hint("write NAME=/path"));
@@ -126,9 +128,15 @@ impl Column {
         {
             return self.with_value(item_value(&item)?);
         }
-        let item = match self.item_at(place, &self.path, true)? {
-            Some(item) => item,
-            None => return Ok(TableCell::Null),
+        let lacks_suggestion = self.lacks_suggestion();
+        let Some(item) = self.item_at(place, &self.path, true)? else {
+            if lacks_suggestion
+                && self.part.is_none()
+                && let Some(known) = self.find_attribute(place).ok().flatten()
+            {
+                self.suggest(format!("did you mean {known}?"));
+            }
+            return Ok(TableCell::Null);
         };
         match &self.part {
             None => self.with_value(item_value(&item)?),
@@ -167,6 +175,23 @@ impl Column {
                 }
             }
         }
+    }
+
+    /// Returns the address of an attribute that has the name of a missing item.
+    fn find_attribute(&self, place: RowSubject<'_>) -> Result<Option<String>> {
+        let Some((parent, name)) = self.path.rsplit_once('/') else { return Ok(None) };
+        let address = format!("{parent}@{name}");
+        let Some(AddressName::Attribute(selector)) = ItemAddress::parse(&address)?.name else { return Ok(None) };
+        let mut owners: Vec<Item<'_>> = self.item_at(place, parent, false)?.into_iter().collect();
+        if parent.is_empty() && place.item.is_none() {
+            owners.extend(place.file.image()?.map(|image| place.file.item(&image)).transpose()?);
+        }
+        for owner in owners {
+            if owner.header().find(&selector)?.is_some() {
+                return Ok(Some(address));
+            }
+        }
+        Ok(None)
     }
 
     /// Notes that a row has the item or the attribute, even if its value is null.

@@ -29,7 +29,9 @@ pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Pro
     report.arrays.extend(declared.problems);
     report.warnings.extend(declared.warnings);
     check_grids(file, depth, progress, &mut report)?;
-    report.checksums.extend(checksums::compare_parts(file, progress)?);
+    let (compared, coverage) = checksums::compare_parts(file, &items, progress)?;
+    report.checksums.extend(compared);
+    report.coverage.extend(coverage);
     if let Some((path, error)) = report.arrays.pop() {
         report.arrays.push((path, advise_byteorder(error, file)));
     }

@@ -143,10 +143,15 @@ impl FilterPipeline {
     /// # Errors
     /// Returns the errors of [`FilterPipeline::decode`]: [`ErrorKind::Malformed`] if a checksum differs.
     pub fn compare_checksums(&self, bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<bool> {
+        let Some(first) = self.find_checksum(mask) else { return Ok(false) };
+        self.decode_down_to(first, bytes, mask, size, limits).map(|_| true)
+    }
+
+    /// Returns the number of the first filter that has a checksum and was applied to a chunk, see [`FilterPipeline::decode`].
+    pub fn find_checksum(&self, mask: u64) -> Option<usize> {
         let is_applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
         let has_sum = |at: &usize| self.0.get(*at).is_some_and(|filter| CHECKSUM_FILTERS.contains(&filter.name.as_str()));
-        let Some(first) = (0..self.0.len()).find(|at| is_applied(at) && has_sum(at)) else { return Ok(false) };
-        self.decode_down_to(first, bytes, mask, size, limits).map(|_| true)
+        (0..self.0.len()).find(|at| is_applied(at) && has_sum(at))
     }
 
     /// Undoes the filters from the last one to `first`.

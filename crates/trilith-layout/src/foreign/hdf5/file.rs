@@ -175,11 +175,11 @@ impl Hdf5File {
             return;
         }
         let found = compute_lookup3(body);
+        let start = address.saturating_add(self.base_address);
         let wrong = (found != stated).then(|| {
-            Error::malformed(format!("the checksum of {name} is {stated:08x}, but its bytes have {found:08x}"))
-                .at_byte(address.saturating_add(self.base_address))
+            Error::malformed(format!("the checksum of {name} is {stated:08x}, but its bytes have {found:08x}")).at_byte(start)
         });
-        ledger.record(wrong);
+        ledger.record(start..start.saturating_add(body.len() as u64), wrong);
     }
 
     /// Returns `true` if the checksum of the structure at an address was compared, or if none is compared: plain reading does not.

@@ -3,6 +3,7 @@
 //! HDF5 File Format Specification 3.0. A structure is compared when it is read by a check, or before its file is written in another
 //! format. Plain reading compares none. Structures of older forms (object headers of version 1, B-trees of version 1, local and global heaps) have none.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use crate::error::Error;
@@ -11,13 +12,16 @@ use crate::threads::lock;
 /// The checksums that were compared while a file was read.
 #[derive(Debug, Default)]
 pub(super) struct ChecksumLedger {
-    compared: Mutex<Comparisons>,
+    compared: Mutex<MetadataChecksums>,
 }
 
-/// The number of compared checksums, and the errors of those that differ.
+/// The compared checksums of metadata.
 #[derive(Debug, Default)]
-pub(super) struct Comparisons {
-    pub count: u64,
+#[non_exhaustive]
+pub struct MetadataChecksums {
+    /// The bytes of the file that each of them covers.
+    pub ranges: Vec<Range<u64>>,
+    /// The errors of those that differ.
     pub wrong: Vec<Error>,
 }
 
@@ -26,14 +30,14 @@ pub(super) type SharedLedger = Arc<ChecksumLedger>;
 
 impl ChecksumLedger {
     /// Enters a comparison.
-    pub(super) fn record(&self, wrong: Option<Error>) {
+    pub(super) fn record(&self, range: Range<u64>, wrong: Option<Error>) {
         let mut compared = lock(&self.compared);
-        compared.count += 1;
+        compared.ranges.push(range);
         compared.wrong.extend(wrong);
     }
 
     /// Returns what was entered.
-    pub(super) fn take(&self) -> Comparisons {
+    pub(super) fn take(&self) -> MetadataChecksums {
         std::mem::take(&mut *lock(&self.compared))
     }
 }

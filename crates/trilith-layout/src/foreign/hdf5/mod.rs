@@ -37,6 +37,7 @@ use self::external_files::{ExternalFiles, with_subject};
 use self::file::Hdf5File;
 use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
+pub use self::metadata_checksum::MetadataChecksums;
 use self::metadata_checksum::SharedLedger;
 use self::object_header::{ObjectHeader, kind};
 use self::references::{ReferenceForm, reference_text};
@@ -73,7 +74,7 @@ pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if its superblock is damaged.
-pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
+pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> Result<MetadataChecksums> {
     let ledger = SharedLedger::default();
     let file = Hdf5File::open_with_ledger(source, Some(Arc::clone(&ledger)), limits)?;
     // The list has the checksums that differ; anything else that is wrong is a problem of its item.
@@ -89,15 +90,14 @@ pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> R
     {
         return Err(error);
     }
-    let found = ledger.take();
-    Ok((found.count, found.wrong))
+    Ok(ledger.take())
 }
 
 /// Returns the comparison of the checksums of all metadata, which is made once: they decide which bytes are the elements of any array.
 pub(super) fn metadata_check() -> PartCheck {
     let known: OnceLock<Result<()>> = OnceLock::new();
     Arc::new(move |source: &SourceRef, _| {
-        let compare = || match check_metadata_checksums(source, &Limits::default())?.1.into_iter().next() {
+        let compare = || match check_metadata_checksums(source, &Limits::default())?.wrong.into_iter().next() {
             None => Ok(()),
             Some(wrong) => Err(wrong.hint("restore the file from a copy").context(format!("{} is damaged", source.name()))),
         };
