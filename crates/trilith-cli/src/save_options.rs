@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile};
+use trilith::asdf::ArrayOptions;
 use trilith::bytes::{WriteBasis, display_name};
 use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
 use trilith::{Error, ErrorKind, File, Result, TreePath, Value};
@@ -219,21 +219,7 @@ impl ValueArg {
     }
 }
 
-/// Opens the file of an item and makes an edit, which `done` names for the report; a path that leads nowhere is a No, not a failure.
-pub(crate) fn edit_item(
-    argument: &str,
-    session: &Session<'_>,
-    save: &SaveArgs,
-    done: &str,
-    make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
-) -> Result<Outcome> {
-    apply(argument, session, save, done, |change, path| {
-        let file = change.file();
-        change.edit(|edit, _| make(edit, path, file))
-    })
-}
-
-/// Does the same as [`edit_item`] with a change of arrays and all.
+/// Opens the file of an item and changes it, which `done` names for the report; a path that leads nowhere is a No, not a failure.
 pub(crate) fn apply(
     argument: &str,
     session: &Session<'_>,

@@ -704,6 +704,11 @@ impl Array {
         }
     }
 
+    fn __setitem__(&self, _index: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = "elements of an array in a file cannot be assigned: put a whole array in its place, f['data'] = new, and call update()";
+        Err(PyTypeError::new_err(message))
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         let Some(rows) = self.array.shape().first() else {
             return Err(PyTypeError::new_err("len() of an array without axes"));

@@ -13,7 +13,7 @@ use trilith::bytes::SourceBacking;
 use trilith::change::{Change, SaveOptions, SaveTarget, target_of};
 use trilith::dudley::{DudleyFile, LayoutOrigin, NewElements, StreamOptions, check_elements, replace_elements};
 use trilith::file::resolve_tree_path;
-use trilith::tree::{Edit, TreePath, Value};
+use trilith::tree::{TreePath, Value};
 use trilith::{Error, File, Limits};
 
 use crate::detached::detach_interruptible;
@@ -123,21 +123,23 @@ fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyRe
     let done = py.detach(|| {
         let _turn = file.write_lock();
         // Another thread may have written the file in the meantime.
-        let (opened, mut tree) = file.current_file_and_tree()?;
-        let own = opened.edit()?.file();
+        let (opened, tree) = file.current_file_and_tree()?;
+        let mut change = opened.edit()?;
+        if let Some(tree) = tree {
+            change.set_tree(Arc::unwrap_or_clone(tree));
+        }
         // Tried at once, so that the caller gets the error. The place of an array stays empty here.
         for step in &steps {
-            let mut edit: Edit<'_> = tree.as_deref().unwrap_or(own.tree()).edit();
             match step {
-                PendingEdit::Set(path, value) => edit.set(path, value)?,
-                PendingEdit::Delete(path) => edit.delete(path)?,
-                PendingEdit::Array(path, ..) => edit.set(path, &Value::null())?,
-                PendingEdit::Rename(path, name) => edit.rename(path, name)?,
+                PendingEdit::Set(path, value) => change.set(path, value.clone())?,
+                PendingEdit::Delete(path) => change.delete(path)?,
+                PendingEdit::Array(path, ..) => change.set(path, Value::null())?,
+                PendingEdit::Rename(path, name) => change.rename(path, name)?,
                 // A history entry goes to the end of a list that is not read before the update.
                 PendingEdit::History(_) | PendingEdit::Elements(..) => {}
             }
-            tree = Some(Arc::new(edit.finish(own.limits())?));
         }
+        let tree = Some(Arc::new(change.tree()?.clone()));
         let mut state = file.lock_state();
         state.has_edits = tree;
         state.edits.extend(steps);
@@ -172,7 +174,7 @@ fn with_edits(file: &File, steps: Vec<PendingEdit>) -> trilith::Result<Change<'_
             PendingEdit::Set(path, value) => change.set(path, value)?,
             PendingEdit::Array(path, array, options) => change.set_array(&path, &array, &options)?,
             PendingEdit::Delete(path) => change.delete(&path)?,
-            PendingEdit::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
+            PendingEdit::Rename(path, name) => change.rename(&path, &name)?,
             PendingEdit::History(text) => change.add_history(&text)?,
             PendingEdit::Elements(path, _) => {
                 return Err(Error::unsupported(format!("{path} is an item under a layout, which is changed in its file alone"))

@@ -118,6 +118,11 @@ impl MappingBase {
         self.0.file_description_kind()
     }
 
+    fn __setitem__(&self, _key: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = "items are assigned by their paths from the root: f['meta/observer'] = value, and then f.update()";
+        Err(PyTypeError::new_err(message))
+    }
+
     pub(crate) fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let is_name = key.is_instance_of::<PyString>();
         if !is_name && let Some(part) = self.data_part(py, key)? {

@@ -189,7 +189,7 @@ def test_fits_cards_are_set_by_attribute_names(tmp_path):
 
 
 def test_attributes_of_trees_are_not_new_keys():
-    with trilith.open(trilith.dumps({"data": DATA})) as f, pytest.raises(NotImplementedError, match="set the key"):
+    with trilith.open(trilith.dumps({"data": DATA})) as f, pytest.raises(NotImplementedError, match="the attribute of that name"):
         f["data@unit"] = "Jy"
 
 
@@ -202,3 +202,42 @@ def test_fits_header_is_one_line_of_text(tmp_path):
     assert "data: float32 (3, 4), 48 B" in text
     html = f._repr_html_()
     assert "@OBSERVER" in html and html.count("W. Fleming") + html.count("H. Leavitt") == 1
+
+
+def test_annotations_of_trees_follow_their_items(tmp_path):
+    # Tier: the attributes and dimensions of h5py, after a conversion to ASDF.
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        data = file.create_dataset("run/data", data=np.arange(6).reshape(2, 3))
+        data.attrs["units"], data.attrs["low"], data.attrs["name"] = "m", np.int16(1), "counts"
+        scale = file.create_dataset("run/x", data=np.arange(3.0))
+        scale.make_scale("x")
+        data.dims[1].attach_scale(scale)
+    trilith.convert(tmp_path / "x.h5", tmp_path / "x.asdf")
+    with trilith.open(tmp_path / "x.asdf") as f:
+        with pytest.raises(NotImplementedError, match="/annotations/~1run~1data/attributes/units"):
+            f["run/data@units"] = "cm"
+        with pytest.raises(NotImplementedError, match="/annotations/~1run~1data/attributes/name"):
+            del f["run/data@name"]
+        f["annotations/~1run~1data/attributes/units"] = "cm"
+        f.rename("run/x", "lon")
+        f.rename("run", "night")
+        f.update()
+    with trilith.open(tmp_path / "x.asdf") as f:
+        attrs = f["night/data"].attrs
+        assert list(f["night"]) == ["data", "lon"] and attrs["units"] == "cm" and attrs["low"].dtype == np.int16
+    xarray = pytest.importorskip("xarray")
+    assert xarray.open_dataset(tmp_path / "x.asdf", engine="trilith", group="night")["data"].dims[1] == "lon"
+
+
+def test_assignments_that_change_no_file_say_how(tmp_path):
+    path = tmp_path / "x.asdf"
+    trilith.write(path, {"data": DATA, "meta": {"a": 1}})
+    with trilith.open(path) as f:
+        with pytest.raises(TypeError, match=r"f\['data'\] = new"):
+            f["data"][0, 0] = 9
+        with pytest.raises(TypeError, match="update"):
+            f["meta"]["a"] = 2
+    np.save(tmp_path / "x.npy", DATA)
+    with trilith.open(tmp_path / "x.npy") as f, pytest.raises(NotImplementedError, match="headers of FITS files"):
+        f["data"] = DATA

@@ -29,6 +29,7 @@ mod item_queries;
 mod name_hint;
 mod open;
 mod permissions;
+mod tree_path;
 mod verify_written;
 
 use crate::asdf::header::is_asdf;
@@ -57,7 +58,7 @@ pub use file_set::FileSet;
 #[doc(hidden)]
 pub use find_files::{FileFinder, FileFinderIter, FoundFile};
 pub(crate) use fits::container_fits;
-pub use fits::{EmbeddedWriter, resolve_fits_path, resolve_tree_path, write_container};
+pub use fits::{EmbeddedWriter, write_container};
 #[doc(hidden)]
 pub(crate) use fits::{header_without_rows, headers_in_place, surrounding_hdus};
 #[doc(hidden)]
@@ -72,6 +73,8 @@ pub use open::{OpenOptions, open};
 #[doc(hidden)]
 pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::ReferencePermissions;
+#[doc(inline)]
+pub use tree_path::{resolve_fits_path, resolve_tree_path};
 #[doc(hidden)]
 pub use verify_written::verify_written;
 

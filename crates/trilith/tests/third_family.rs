@@ -214,7 +214,7 @@ fn what_only_asdf_has_is_refused_by_name() {
     let error = rows(&[], "x").edit().map(drop).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot edit rows: it is rows, and only files of the ASDF family have a tree to edit; convert it to ASDF first"
+        "cannot edit rows: it is rows, and only ASDF files and the headers of FITS files are edited; convert it to ASDF first, which keeps arrays, groups and attributes, and lists what is lost"
     );
     assert!(rows(&[], "x").into_asdf().is_err());
 }

@@ -11,7 +11,8 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]
 pub(crate) struct Insert {
-    /// The file and the path of the addition: a new key, the number to insert before, or - for the end
+    /// The file and the path of the addition: a new key, the number to insert before, or - for the end. A FITS card is an
+    /// attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]

@@ -6,16 +6,19 @@ use trilith::{Error, Result};
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::session::Session;
-use crate::save_options::{SaveArgs, edit_item};
+use crate::save_options::{SaveArgs, apply};
 
-/// Rename a key
+/// Rename an item or a FITS card
+///
+/// ASDF files and the headers of FITS files can be edited. The attributes of an item, and of all below it, move with it, and
+/// references and names of axes in the attributes of other items follow.
 #[derive(Debug, Args)]
 #[command(alias = "rename")]
 pub(crate) struct Mv {
-    /// The file and the path of the key
+    /// The file and the path of the item. A FITS card is an attribute of its HDU: /fits/0@OBSERVER
     #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
-    /// The new name of the last key of the path; no path
+    /// The new name of the item or the card; no path
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
@@ -30,6 +33,6 @@ impl Mv {
             return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));
         }
         let done = format!("renamed to {}", self.name);
-        edit_item(&self.item, session, &self.save, &done, |edit, path, _| edit.rename(path, &self.name))
+        apply(&self.item, session, &self.save, &done, |change, path| change.rename(path, &self.name))
     }
 }

@@ -17,8 +17,8 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
-/// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
-/// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
+/// ASDF files, the headers of FITS files and elements under a Dudley layout can be edited. With --from an array is stored in a
+/// separate block (in an exploded file, in a separate file) and the block of the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
 /// the new one takes the place of the old if it fits, else it is appended. An item of a Dudley file, or of a raw file under --layout,
 /// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ impl Set {
                         check_arrays(change.tree()?, path)?;
                     }
                     let before = scalar_type(change.tree()?, path);
-                    change.edit(|edit, _| edit.set(path, &value))?;
+                    change.set(path, value)?;
                     let after = scalar_type(change.tree()?, path);
                     if !self.typed.is_string() {
                         self.warn_of_type(before, after, session);

@@ -5,7 +5,8 @@ use crate::bytes::Source;
 use crate::error::{Error, Result, SuggestedSetting};
 
 /// Advice for a format that is read elsewhere: a file of the ASDF family is expected here.
-const ADVICE_CONVERT: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
+const ADVICE_CONVERT: &str =
+    "write it as ASDF first, which keeps arrays, groups, attributes and the names of axes: trilith convert FILE OUT.asdf";
 const ADVICE_UNZIP: &str = "unpack it with unzip and name the files that it held";
 const ADVICE_ZARR: &str = "read it with zarr, or in xarray with open_zarr";
 

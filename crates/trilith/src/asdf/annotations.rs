@@ -7,7 +7,7 @@
 use super::{AsdfFile, big_integer};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::tree::{Node, Tree, Value, ValueData};
+use crate::tree::{Node, Tree, TreePath, Value, ValueData};
 use crate::yaml::Scalar;
 
 /// The key of the identifier in the mapping.
@@ -207,23 +207,28 @@ pub(crate) fn find(tree: &Tree) -> Option<(&'static str, Node<'_>)> {
 }
 
 /// Returns `true` if a node has the identifier of the mapping.
-fn is_annotations(node: Node<'_>) -> bool {
+pub(crate) fn is_annotations(node: Node<'_>) -> bool {
     let is_uri =
         |id: Node<'_>| id.is_scalar() && id.tag().is_none() && matches!(id.scalar(), Scalar::Str(uri) if uri == SCHEMA_URI);
     node.is_mapping() && node.tag().is_none() && node.get(SCHEMA_KEY).is_some_and(is_uri)
 }
 
+/// Returns the path whose entry the item of a path has. The numbers of a quantity have the entry of the quantity.
+pub(crate) fn entry_path(tree: &Tree, mapping: Node<'_>, path: &TreePath) -> Option<TreePath> {
+    let has_entry = |path: &TreePath| mapping.get(&path.to_string()).is_some_and(|entry| entry.is_mapping());
+    if has_entry(path) {
+        return Some(path.clone());
+    }
+    let (above, _) = path.split_last().filter(|(_, key)| *key == "value")?;
+    tree.find(&above)?.get("unit")?;
+    has_entry(&above).then_some(above)
+}
+
 impl AsdfFile {
-    /// Returns the entry of the mapping for the item of a node. The numbers of a quantity have the entry of the quantity.
+    /// Returns the entry of the mapping for the item of a node.
     pub(crate) fn annotation(&self, node: Node<'_>) -> Option<Node<'_>> {
         let mapping = self.annotations()?;
         let path = self.tree().path_of(node.id())?;
-        let found = || mapping.get(&path.to_string()).filter(|found| found.is_mapping());
-        let of_quantity = || {
-            let (above, _) = path.split_last().filter(|(_, key)| *key == "value")?;
-            self.tree().find(&above)?.get("unit")?;
-            mapping.get(&above.to_string()).filter(|found| found.is_mapping())
-        };
-        found().or_else(of_quantity)
+        mapping.get(&entry_path(self.tree(), mapping, &path)?.to_string())
     }
 }

@@ -28,11 +28,14 @@ use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
 use crate::yaml::print_document;
 use pending::{PendingEdit, PendingEdits};
 
+mod cards;
 mod exploded;
 mod fits_copies;
+mod follow;
 mod history;
 mod parse_value;
 mod pending;
+mod places;
 mod row_writer;
 mod save;
 mod streamed_block;
@@ -61,8 +64,10 @@ impl File {
     pub fn edit(&self) -> Result<Change<'_>> {
         let wrong = || {
             let (name, what) = (self.source().name(), self.format());
-            Error::unsupported(format!("cannot edit {name}: it is {what}, and only files of the ASDF family have a tree to edit"))
-                .hint("convert it to ASDF first")
+            Error::unsupported(format!(
+                "cannot edit {name}: it is {what}, and only ASDF files and the headers of FITS files are edited"
+            ))
+            .hint("convert it to ASDF first, which keeps arrays, groups and attributes, and lists what is lost")
         };
         self.as_asdf().map(Change::new).ok_or_else(wrong)
     }
@@ -200,7 +205,8 @@ impl<'f> Change<'f> {
         !self.external_parts.is_empty()
     }
 
-    /// Edits the tree with the changes so far.
+    /// Edits the tree with the changes so far, key by key. Annotations do not follow: [`Change::rename`] and [`Change::delete`] take
+    /// them along.
     ///
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish`].
@@ -232,7 +238,8 @@ impl<'f> Change<'f> {
         self.apply_edit(make, |edit, limits| edit.finish_adding(limits))
     }
 
-    /// Takes another tree for the same blocks, which all stay, under their numbers.
+    /// Takes another tree for the same blocks, which all stay, under their numbers. The annotations of items that are gone go with
+    /// them.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an array of the new tree cannot be made of
@@ -260,10 +267,11 @@ impl<'f> Change<'f> {
                 _ => {}
             }
         }
+        let stale = follow::stale_entries(self.file.tree(), &tree);
         self.pending_edits = PendingEdits::default();
         self.tree = Some(tree);
         self.keeps_blocks = true;
-        Ok(())
+        stale.into_iter().try_for_each(|path| self.stage_step(PendingEdit::Delete(path)))
     }
 
     /// Replaces the tree by another one. It must refer to the blocks of the file by their numbers, and to new blocks by those of
@@ -302,7 +310,7 @@ impl<'f> Change<'f> {
         Ok(false)
     }
 
-    /// Sets the value at a path. A missing key is added.
+    /// Sets the value at a path. A missing key is added. `PATH@NAME` is a card of a FITS header.
     ///
     /// The path is checked at once, and the new text of the tree when the change is saved. So a thousand values cost little more
     /// than one.
@@ -312,16 +320,18 @@ impl<'f> Change<'f> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a new key that is empty, or an index below an array, and
     /// the errors of [`Edit::set`].
     pub fn set(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        self.stage_step(PendingEdit::Set(path.try_into().map_err(Into::into)?, value.into()))
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Set(path, value.into()))
     }
 
-    /// Adds a value under a new key, or as an item of a sequence (`-`: at the end).
+    /// Adds a value under a new key, or as an item of a sequence (`-`: at the end), or as a card (`PATH@NAME`).
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is there already, and the errors of
     /// [`Change::set`].
     pub fn insert(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        self.stage_step(PendingEdit::Insert(path.try_into().map_err(Into::into)?, value.into()))
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Insert(path, value.into()))
     }
 
     /// Stores an array at a path. A missing key is added. Unless `options` name a codec, the array gets the codec of the array
@@ -337,9 +347,9 @@ impl<'f> Change<'f> {
         array: &Array,
         options: &ArrayOptions,
     ) -> Result<()> {
-        let path = path.try_into().map_err(Into::into)?;
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
         let node = self.replacement_node(&path, array, options)?;
-        self.stage_step(PendingEdit::Set(path, node))
+        self.stage_change(PendingEdit::Set(path, node))
     }
 
     /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and the mask is removed.
@@ -391,18 +401,20 @@ impl<'f> Change<'f> {
         array: &Array,
         options: &ArrayOptions,
     ) -> Result<()> {
-        let path = path.try_into().map_err(Into::into)?;
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
         self.apply_pending_at(&path)?;
         let node = self.store_array(None, array, options)?;
-        self.stage_step(PendingEdit::Insert(path, node))
+        self.stage_change(PendingEdit::Insert(path, node))
     }
 
-    /// Removes a key or an item; the blocks of its arrays go with it, unless others refer to them.
+    /// Removes a key, an item or a card. The blocks of its arrays go with it, unless others refer to them, and so do the
+    /// annotations of the item.
     ///
     /// # Errors
     /// Returns the errors of [`Edit::delete`].
     pub fn delete(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>) -> Result<()> {
-        self.stage_step(PendingEdit::Delete(path.try_into().map_err(Into::into)?))
+        let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
+        self.stage_change(PendingEdit::Delete(path))
     }
 
     /// The codec of the array at a path, if this build can write it.

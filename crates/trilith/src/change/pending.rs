@@ -15,13 +15,24 @@ pub(super) enum PendingEdit {
     Insert(TreePath, Value),
     /// Removes a key or an item.
     Delete(TreePath),
+    /// Gives a key another name.
+    Rename(TreePath, String),
 }
 
 impl PendingEdit {
-    fn path(&self) -> &TreePath {
+    pub(super) fn path(&self) -> &TreePath {
         match self {
-            PendingEdit::Set(path, _) | PendingEdit::Insert(path, _) | PendingEdit::Delete(path) => path,
+            PendingEdit::Set(path, _)
+            | PendingEdit::Insert(path, _)
+            | PendingEdit::Delete(path)
+            | PendingEdit::Rename(path, _) => path,
         }
+    }
+
+    /// Returns the path that an item has after the step, if the step gives it another one.
+    fn new_path(&self) -> Option<TreePath> {
+        let PendingEdit::Rename(path, name) = self else { return None };
+        Some(path.split_last()?.0.join(name.as_str()))
     }
 
     fn apply(&self, edit: &mut Edit<'_>) -> Result<()> {
@@ -29,6 +40,7 @@ impl PendingEdit {
             PendingEdit::Set(path, value) => edit.set(path, value),
             PendingEdit::Insert(path, value) => edit.insert(path, value),
             PendingEdit::Delete(path) => edit.delete(path),
+            PendingEdit::Rename(path, name) => edit.rename(path, name),
         }
     }
 
@@ -56,7 +68,7 @@ impl PendingEdit {
     /// Returns the sequence in which this step moves the items after it, if it does.
     fn shifts_items_of(&self, tree: &Tree) -> Option<TreePath> {
         let (above, key) = self.path().split_last()?;
-        let is_set = matches!(self, PendingEdit::Set(..));
+        let is_set = matches!(self, PendingEdit::Set(..) | PendingEdit::Rename(..));
         let parent = tree.find(&above)?;
         let parent = parent.alias_target().unwrap_or(parent);
         (parent.is_sequence() && !(is_set && parent.child(key).is_some())).then_some(above)
@@ -107,7 +119,9 @@ impl PendingEdits {
     pub(super) fn try_add_step(&mut self, step: PendingEdit, tree: &Tree) -> Result<Option<PendingEdit>> {
         let moved = step.shifts_items_of(tree);
         let moves_others = moved.as_ref().is_some_and(|list| self.parent_paths.contains(list));
-        if !self.is_empty() && (moves_others || !self.is_unaffected(step.path())) {
+        let new_path = step.new_path();
+        let is_affected = || !self.is_unaffected(step.path()) || new_path.as_ref().is_some_and(|path| !self.is_unaffected(path));
+        if !self.is_empty() && (moves_others || is_affected()) {
             return Ok(Some(step));
         }
         // A fault of the path is reported now, not when the file is saved.
@@ -119,6 +133,7 @@ impl PendingEdits {
         while above.pop().is_some() && self.parent_paths.insert(above.clone()) {}
         self.shifted_lists.extend(moved);
         self.paths.insert(step.path().clone());
+        self.paths.extend(new_path);
         self.steps.push(step);
         Ok(None)
     }

@@ -1,6 +1,9 @@
 //! The image of a file: the array that a user most likely means.
 
 use super::File;
+use super::backend::{Backend, ListedArray};
+use super::expand::listed_arrays;
+use super::item::Item;
 use crate::array::Datatype;
 use crate::error::Result;
 
@@ -30,6 +33,20 @@ pub fn rank(path: &str, datatype: &Datatype, shape: &[u64]) -> ImageRank {
     }
 }
 
+/// Does the same as [`File::image`], for a file by its backend.
+pub(super) fn find_image_path(backend: &dyn Backend) -> Result<Option<String>> {
+    let mut best = None;
+    for ListedArray { path, target } in listed_arrays(backend)?.into_iter().take(MAX_TRIED) {
+        let Ok(Ok(about)) = target.map(|target| Item::from_path_target(backend, target).describe()) else { continue };
+        let is_image = about.shape.iter().filter(|length| **length > 1).count() > 1 && about.datatype.as_struct().is_none();
+        let rank = rank(&path, &about.datatype, &about.shape);
+        if is_image && best.as_ref().is_none_or(|(known, _)| rank > *known) {
+            best = Some((rank, path));
+        }
+    }
+    Ok(best.map(|(_, path)| path))
+}
+
 impl File {
     /// Returns the path of the image of the file: an array `data` with at least two axes, or else the largest array that has them.
     /// `None` if no array has. Nothing but descriptions of arrays is read.
@@ -38,15 +55,6 @@ impl File {
     /// Returns the error that listing the arrays ends with.
     #[doc(hidden)]
     pub fn image(&self) -> Result<Option<String>> {
-        let mut best = None;
-        for entry in self.arrays()?.into_iter().take(MAX_TRIED) {
-            let Ok(Ok(about)) = entry.item.map(|item| item.describe()) else { continue };
-            let is_image = about.shape.iter().filter(|length| **length > 1).count() > 1 && about.datatype.as_struct().is_none();
-            let rank = rank(&entry.path, &about.datatype, &about.shape);
-            if is_image && best.as_ref().is_none_or(|(known, _)| rank > *known) {
-                best = Some((rank, entry.path));
-            }
-        }
-        Ok(best.map(|(_, path)| path))
+        find_image_path(self.backend())
     }
 }

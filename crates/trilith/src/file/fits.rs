@@ -6,7 +6,6 @@
 //! copies every byte that the change does not concern.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
@@ -14,8 +13,6 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress};
-use super::hdu_paths::{missing_hdu_error, path_by_number};
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
@@ -23,9 +20,7 @@ use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
-use crate::json_pointer::escape_key;
 use crate::limits::Limits;
-use crate::percent::leniently_decoded;
 use crate::tree::{Node, NodeId, PrintOptions, TextOrigin, Tree, TreePath, Value};
 
 /// Form in which the elements of arrays are read.
@@ -187,140 +182,6 @@ pub(super) fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
 /// The HDUs of a FITS file whose tree is made up from them, as the list `fits`; None for any other file.
 pub(super) fn listed_hdus(file: &AsdfFile) -> Option<&HduArrays> {
     hdu_arrays(file).filter(|hdus| hdus.is_listing)
-}
-
-/// Returns the file that contains the item of a path, and the path in the tree of that file. A path `/fits/…` leads to the
-/// headers and data of the FITS file, even if it contains an ASDF file, unless the tree of that has a key `fits`. Any other path
-/// leads into `file` itself. An HDU may have its name there (`/fits/SCI,2/header`). If nothing is at the path as it is written,
-/// the path is percent-decoded.
-///
-/// # Errors
-/// Returns the errors of [`open_fits`] and [`TreePath::parse`].
-pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
-    let file = listing_at(&file, path)?.unwrap_or(file);
-    let path = resolve_tree_path(&file, path)?;
-    Ok((file, path))
-}
-
-/// Returns the path in the tree of the file itself, as [`resolve_fits_path`] does: an HDU may have its name there, and a card
-/// may be an attribute (`/fits/SCI@EXPTIME`).
-///
-/// # Errors
-/// Returns the errors of [`TreePath::parse`].
-pub fn resolve_tree_path(file: &AsdfFile, path: &str) -> Result<TreePath> {
-    if let Some(error) = missing_hdu_error(file, path) {
-        return Err(error);
-    }
-    let card = card_path(file, path)?;
-    let path = card.as_deref().unwrap_or(path);
-    let parsed = |path: &str| TreePath::parse(path_by_number(file, path).as_deref().unwrap_or(path));
-    let is_there = |path: &TreePath| file.tree().find(path).is_some();
-    let written = parsed(path)?;
-    let decoded = match leniently_decoded(path) {
-        Cow::Owned(decoded) if decoded != path && !is_there(&written) => parsed(&decoded).ok(),
-        _ => None,
-    };
-    let above = |path: &TreePath| path.keys().split_last().map(|(_, above)| above.iter().cloned().collect::<TreePath>());
-    let has_parent = |path: &TreePath| above(path).is_some_and(|above| is_there(&above));
-    let is_meant = |decoded: &TreePath| is_there(decoded) || !has_parent(&written) && has_parent(decoded);
-    Ok(decoded.filter(is_meant).unwrap_or(written))
-}
-
-/// The path of a card, or of a part of one, in the tree of a FITS file: that of `/fits/0@EXPTIME` is `/fits/0/header/EXPTIME`. None for
-/// any other path.
-fn card_path(file: &AsdfFile, text: &str) -> Result<Option<String>> {
-    let is_there = |path: &str| TreePath::parse(path).is_ok_and(|path| file.tree().find(&path).is_some());
-    if !text.contains('@') || is_there(text) {
-        return Ok(None);
-    }
-    let ItemAddress { path, name: Some(name), .. } = ItemAddress::parse(text)? else { return Ok(None) };
-    let numbered = path_by_number(file, &path).unwrap_or(path);
-    let found = TreePath::parse(&numbered).ok().and_then(|path| file.tree().find(&path));
-    let hdu = found.and_then(|node| super::asdf::header_owner(file, node));
-    let Some(hdu) = hdu else {
-        // A key of a tree may hold an @; but the name of an attribute, or a computed value, is not meant as a new key.
-        return match found {
-            Some(node) => refuse_attribute(file, node, &numbered, &name).map(|()| None),
-            None => refuse_column_value(file, &numbered, &name).map(|()| None),
-        };
-    };
-    let selector = match name {
-        AddressName::Attribute(selector) => selector,
-        AddressName::Computed(ComputedValue::Unit) => {
-            let owner = file.tree().path_of(hdu.id()).map_or_else(String::new, |path| path.to_string());
-            return Err(computed_error("unit").hint(format!("set the card {owner}@BUNIT")));
-        }
-        AddressName::Computed(value) => {
-            return Err(computed_error(value.name()).hint(format!("@\"{}\" is the card of that name", value.name())));
-        }
-    };
-    let owner = file.tree().path_of(hdu.id()).map_or_else(String::new, |path| path.to_string());
-    let rows = hdu.get("header").into_iter().flat_map(Node::items).enumerate();
-    let mut rows =
-        rows.filter(|(_, row)| row.index(0).is_some_and(|keyword| keyword.text().eq_ignore_ascii_case(&selector.name)));
-    let row = rows.nth(selector.index.unwrap_or(0)).map(|(number, _)| number);
-    let place = match (selector.part, row) {
-        (Some(AttributePart::Comment), Some(row)) => format!("{row}/2"),
-        (None, Some(row)) if selector.index.is_some_and(|index| index > 0) => format!("{row}/1"),
-        (None, _) => escape_key(&selector.name.to_ascii_uppercase()).into_owned(),
-        (Some(part), Some(_)) => {
-            return Err(Error::unsupported(format!("the {} of a card cannot be set", part.name()))
-                .hint("set its value, or its comment, which begins with the unit in brackets"));
-        }
-        (Some(_), None) => return Err(Error::not_found(format!("there is no card {:?}", selector.name)).at_path(owner)),
-    };
-    Ok(Some(format!("{owner}/header/{place}")))
-}
-
-/// The refusal to set a computed value.
-fn computed_error(name: &str) -> Error {
-    Error::unsupported(format!("@{name} is computed, and cannot be set"))
-}
-
-/// Refuses a computed value of a column, which no node of the tree is, and names the card or the key that has its unit.
-fn refuse_column_value(file: &AsdfFile, path: &str, name: &AddressName) -> Result<()> {
-    let AddressName::Computed(value) = name else { return Ok(()) };
-    let Ok(found) = super::columns::resolve_path(file, path) else { return Ok(()) };
-    let error = computed_error(value.name());
-    if !matches!(value, ComputedValue::Unit) {
-        return Err(error);
-    }
-    // A column of a mapping is an item of the tree, and the object that holds it has the unit.
-    let place = super::Item::new(file, found.place).path().unwrap_or_default();
-    let holder = place.rsplit_once('/').map(|(above, _)| above);
-    if let Some(holder) = holder.filter(|_| place != path) {
-        return Err(error.hint(format!("set the key {holder}/unit")));
-    }
-    let number = || {
-        let (table, column) = path.rsplit_once('/')?;
-        let (owner, _) = table.rsplit_once('/')?;
-        let node = file.tree().find(&TreePath::parse(owner).ok()?)?;
-        let is_name = |keyword: &str| keyword.starts_with("TTYPE");
-        let cards = hdu_attributes(file, super::asdf::header_owner(file, node)?, &is_name);
-        let named = |card: &&ItemAttribute| card.value.as_text() == Some(column);
-        Some((owner, cards.iter().find(named)?.name.strip_prefix("TTYPE")?.to_owned()))
-    };
-    Err(match number() {
-        Some((owner, number)) => error.hint(format!("set the card {owner}@TUNIT{number}")),
-        None => error,
-    })
-}
-
-/// Refuses an attribute of an item in a tree of ASDF, which is a key there.
-fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressName) -> Result<()> {
-    let item = super::Item::new(file, super::asdf::node_location(node));
-    let (word, key) = match name {
-        AddressName::Computed(value) => (value.name().to_owned(), value.name().to_owned()),
-        AddressName::Attribute(selector) => {
-            let known = item.header().tree_metadata();
-            let Some(known) = known.iter().find(|known| known.name == selector.name) else { return Ok(()) };
-            (selector.to_string(), known.name.clone())
-        }
-    };
-    // The unit of an array in a quantity is a key of the quantity.
-    let owner = if node.get(&key).is_some() { path } else { path.rsplit_once('/').map_or(path, |(above, _)| above) };
-    Err(Error::unsupported(format!("{path}@{word}: a tree of ASDF has keys, and no attributes that can be set"))
-        .hint(format!("set the key, such as {owner}/{key}")))
 }
 
 /// The HDUs of the FITS file around a tree, if `item` is the root of that tree. They are at the path `/fits`, and no child of the root.
