@@ -51,7 +51,7 @@ fn address_is_key_unless_item_has_attribute() {
         ];
         for error in refused {
             assert_eq!(error.kind(), trilith::ErrorKind::Unsupported, "{error}");
-            assert_eq!(error.advice(), Some(format!("name the key {key}")), "{error}");
+            assert_eq!(error.advice(), Some(format!("in ASDF files it is the key {key}")), "{error}");
         }
         let set = changed(&file, |change| change.set(key, 7).unwrap());
         assert!(read(&set, address).unwrap().ends_with(":7"), "{address}");

@@ -66,8 +66,8 @@ impl Change<'_> {
         let AddressName::Attribute(selector) = name else { return Ok(path) };
         let known = find_item(tree, &item).and_then(|item| find_attribute_key(tree, &item, &selector.name));
         known.map_or(Ok(path), |key| {
-            let message = format!("{item}@{selector}: a key of the tree has this attribute, and is changed itself");
-            Err(Error::unsupported(message).hint(format!("name the key {key}")))
+            let message = format!("cannot change the attribute {item}@{selector} by its name");
+            Err(Error::unsupported(message).hint(format!("in ASDF files it is the key {key}")))
         })
     }
 }
