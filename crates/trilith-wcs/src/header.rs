@@ -42,13 +42,14 @@ struct HeaderParser<'k> {
 impl<'k> HeaderParser<'k> {
     fn new(keywords: &'k HeaderKeywords, count: usize, limits: &'k WcsLimits) -> Self {
         let reference = keywords.get("VELREF").unwrap_or(0.0);
-        let kinds =
-            (1..=count).map(|axis| standard_kind(keywords.text(KeywordName::numbered("CTYPE", axis)), reference)).collect();
+        let kinds = (1..=count)
+            .map(|axis| standard_kind(keywords.keyword_text(KeywordName::numbered("CTYPE", axis)), reference))
+            .collect();
         Self { keywords, count, kinds, limits }
     }
 
     fn axis_keyword_value(&self, name: &str, axis: usize) -> Option<f64> {
-        self.keywords.number(KeywordName::numbered(name, axis + 1))
+        self.keywords.number_value(KeywordName::numbered(name, axis + 1))
     }
 
     fn build_wcs(&self) -> Result<Wcs> {
@@ -135,7 +136,7 @@ impl<'k> HeaderParser<'k> {
 
     /// Says which axis is left out, and why.
     fn left_out(&self, axis: usize, missing: Option<&String>) -> String {
-        let said = self.keywords.text(KeywordName::numbered("CTYPE", axis + 1));
+        let said = self.keywords.keyword_text(KeywordName::numbered("CTYPE", axis + 1));
         match missing {
             Some(reason) => format!("axis {} of type {said} is left out: {reason}", axis + 1),
             None => format!("axis {} is left out: the values of type {said} are not in proportion to pixels", axis + 1),
@@ -170,7 +171,7 @@ impl<'k> HeaderParser<'k> {
     }
 
     fn pv_parameter(&self, axis: usize, number: usize) -> Option<f64> {
-        self.keywords.number(KeywordName::paired("PV", axis + 1, number))
+        self.keywords.number_value(KeywordName::paired("PV", axis + 1, number))
     }
 
     /// The parameter of an axis with the highest number, if that is at least so high.
@@ -255,7 +256,7 @@ impl<'k> HeaderParser<'k> {
 
     /// A coordinate plus the polynomial of keywords `A_p_q`.
     fn sip_polynomial(&self, name: &str, axis: PixelAxis) -> Result<Polynomial> {
-        let order = self.keywords.number(KeywordName::default().with_text(name).with_text("_ORDER")).unwrap_or(0.0);
+        let order = self.keywords.number_value(KeywordName::default().with_text(name).with_text("_ORDER")).unwrap_or(0.0);
         if !(0.0..=MAX_SIP_ORDER as f64).contains(&order) {
             return Err(Error::Unsupported(format!("{name}_ORDER = {order} (expected 0 to {MAX_SIP_ORDER})")));
         }
@@ -310,7 +311,7 @@ impl<'k> HeaderParser<'k> {
 
     /// Degrees in the unit of an angle; also in the spellings that wcslib translates.
     fn axis_unit_degrees(&self, axis: usize) -> Result<f64> {
-        let unit = self.keywords.text(KeywordName::numbered("CUNIT", axis + 1));
+        let unit = self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1));
         let standard = match unit {
             "Deg" | "Degree" | "Degrees" | "DEG" | "DEGREE" | "DEGREES" => "deg",
             "arcmins" | "ARCMIN" | "ARCMINS" => "arcmin",
@@ -325,7 +326,7 @@ impl<'k> HeaderParser<'k> {
     }
 
     fn matrix_element(&self, name: &str, i: usize, j: usize) -> Option<f64> {
-        self.keywords.number(KeywordName::paired(name, i + 1, j + 1))
+        self.keywords.number_value(KeywordName::paired(name, i + 1, j + 1))
     }
 
     /// The first element of a matrix that the header has.
@@ -440,7 +441,8 @@ impl<'k> HeaderParser<'k> {
         }
         let mut given = [f64::NAN; 3];
         for (place, number) in given.iter_mut().zip(1..) {
-            let (own, old) = (self.pv_parameter(latitude, number), self.keywords.number(KeywordName::numbered("PROJP", number)));
+            let (own, old) =
+                (self.pv_parameter(latitude, number), self.keywords.number_value(KeywordName::numbered("PROJP", number)));
             if let (Some(own), Some(old)) = (own, old)
                 && own != old
             {
@@ -528,7 +530,11 @@ impl<'k> HeaderParser<'k> {
         let kind = self.kinds[axis].as_str();
         let kind_name = kind.split('-').next().unwrap_or("");
         let name = if is_sky { kind_name } else { kind };
-        let unit = if is_sky && !is_tabular(kind) { "deg" } else { self.keywords.text(KeywordName::numbered("CUNIT", axis + 1)) };
+        let unit = if is_sky && !is_tabular(kind) {
+            "deg"
+        } else {
+            self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1))
+        };
         let physical = physical_type(kind_name);
         let name = if name.is_empty() { format!("axis {}", axis + 1) } else { name.to_owned() };
         let mut described = FrameAxis::new(name, unit, physical);

@@ -1,8 +1,8 @@
-//! Names of keywords, packed so that they are built and compared without memory.
+//! Names of keywords, packed into integers that are built and compared without allocation.
 
 use std::fmt;
 
-/// The name of a keyword: up to 16 bytes, the first one highest, so that the order is that of the texts. No keyword about coordinates is
+/// The name of a keyword: up to 16 bytes, the first one highest, so that names sort as strings do. No keyword about coordinates is
 /// longer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct KeywordName(u128);

@@ -160,18 +160,18 @@ impl HeaderKeywords {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<f64> {
-        self.number(KeywordName::new(key)?)
+        self.number_value(KeywordName::new(key)?)
     }
 
-    pub(super) fn number(&self, key: KeywordName) -> Option<f64> {
+    pub(super) fn number_value(&self, key: KeywordName) -> Option<f64> {
         self.numbers.get(&key).copied()
     }
 
     pub(super) fn text_value(&self, key: &str) -> &str {
-        KeywordName::new(key).map_or("", |key| self.text(key))
+        KeywordName::new(key).map_or("", |key| self.keyword_text(key))
     }
 
-    pub(super) fn text(&self, key: KeywordName) -> &str {
+    pub(super) fn keyword_text(&self, key: KeywordName) -> &str {
         self.texts.get(&key).map_or("", String::as_str)
     }
 

@@ -54,7 +54,7 @@ impl HeaderKeywords {
             found.push(ArrayReference::new(DETECTOR_EXTENSION, 1.0, None));
         }
         for axis in 1..=super::MAX_AXES {
-            if is_tabular(self.text(KeywordName::numbered("CTYPE", axis))) {
+            if is_tabular(self.keyword_text(KeywordName::numbered("CTYPE", axis))) {
                 found.extend((1..=2).filter_map(|number| self.column_reference(axis, number)));
             }
         }
@@ -76,18 +76,18 @@ impl HeaderKeywords {
 
     /// Returns `true` if a distortion of an axis is in an array.
     pub(super) fn is_lookup(&self, kind: &str, axis: usize) -> bool {
-        self.text(KeywordName::numbered(kind, axis)).eq_ignore_ascii_case("lookup")
+        self.keyword_text(KeywordName::numbered(kind, axis)).eq_ignore_ascii_case("lookup")
     }
 
     fn version_of(&self, parameters: &str, axis: usize) -> f64 {
-        self.number(KeywordName::numbered(parameters, axis).with_text(".EXTVER")).unwrap_or(1.0)
+        self.number_value(KeywordName::numbered(parameters, axis).with_text(".EXTVER")).unwrap_or(1.0)
     }
 
     /// The column of a table that `PSi_m` names; `None` for a blank name.
     fn column_reference(&self, axis: usize, number: usize) -> Option<ArrayReference> {
-        let column = Some(self.text(KeywordName::paired("PS", axis, number))).filter(|column| !column.is_empty())?;
-        let version = self.number(KeywordName::paired("PV", axis, 1)).unwrap_or(1.0);
-        Some(ArrayReference::new(self.text(KeywordName::paired("PS", axis, 0)), version, Some(column)))
+        let column = Some(self.keyword_text(KeywordName::paired("PS", axis, number))).filter(|column| !column.is_empty())?;
+        let version = self.number_value(KeywordName::paired("PV", axis, 1)).unwrap_or(1.0);
+        Some(ArrayReference::new(self.keyword_text(KeywordName::paired("PS", axis, 0)), version, Some(column)))
     }
 }
 
@@ -153,7 +153,7 @@ impl HeaderParser<'_> {
             }
         };
         let axis = |number: usize| {
-            let get = |name: &str, usual: f64| array.keywords.number(KeywordName::numbered(name, number)).unwrap_or(usual);
+            let get = |name: &str, usual: f64| array.keywords.number_value(KeywordName::numbered(name, number)).unwrap_or(usual);
             GridAxis { point: get("CRPIX", 0.0), pixel: get("CRVAL", 0.0), step: get("CDELT", 1.0) }
         };
         DistortionTable::new(lengths, values, [axis(1), axis(2)])
