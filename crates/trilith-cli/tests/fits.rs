@@ -200,7 +200,7 @@ use Fate::{Done, Refused, Same};
 
 /// Words of a command, `F` for the file and `O` for the output, and what becomes of it in a plain FITS file and in
 /// one with an ASDF file.
-const COMMANDS: [(&str, Fate, Fate); 30] = [
+const COMMANDS: [(&str, Fate, Fate); 31] = [
     ("set F#/fits/0/header/OBJECT M32", Done("/fits/0/header/OBJECT", "M32", 0), Done("/fits/0/header/OBJECT", "M32", 0)),
     ("set F#/fits/0/header/6/1 M32", Done("/fits/0/header/OBJECT", "M32", 0), Done("/fits/0/header/OBJECT", "M32", 0)),
     ("set F#/fits/1/header/EXPTIME 2.5", Done("/fits/1/header/EXPTIME", "2.5", 1), Done("/fits/1/header/EXPTIME", "2.5", 1)),
@@ -211,7 +211,8 @@ const COMMANDS: [(&str, Fate, Fate); 30] = [
         Done("/fits/0/header/HISTORY/3", "three", 0),
     ),
     ("delete F#/fits/0/header/HISTORY", Done("/fits/0/header/HISTORY/1", "two", 0), Done("/fits/0/header/HISTORY/1", "two", 0)),
-    ("rename F#/fits/2/header/TTYPE1 TCOMM1", Done("/fits/2/header/TCOMM1", "a", 2), Done("/fits/2/header/TCOMM1", "a", 2)),
+    ("rename F#/fits/0/header/OBJECT TARGET", Done("/fits/0/header/TARGET", "M31", 0), Done("/fits/0/header/TARGET", "M31", 0)),
+    ("rename F#/fits/2/header/TTYPE1 TCOMM1", Refused("TTYPE1"), Refused("TTYPE1")),
     ("set F#/fits/0/header/NAXIS1 10", Refused("NAXIS1"), Refused("NAXIS1")),
     ("delete F#/fits/2/header/TFORM1", Refused("TFORM1"), Refused("TFORM1")),
     ("set F#/fits/1/header/EXTNAME X", Done("/fits/1/header/EXTNAME", "X", 1), Refused("EXTNAME")),
