@@ -36,9 +36,10 @@ def open_set(
     params: dict[str, int | str] | None = None,
     **options: Any,
 ) -> FileSet:
-    """Opens the files that a catalog lists as one: each item is one array, whose first axis counts the files.
+    """Opens the files that a Dudley catalog lists as one: each item is one array, whose first axis counts the files.
 
-    Nothing but the catalog is read. A slice of an array opens only the files that hold it.
+    Nothing but the catalog is read. A slice of an array opens only the files that hold it. `concat` joins arrays of files that no
+    catalog lists.
 
     Parameters
     ----------
