@@ -20,7 +20,7 @@ use crate::tree::{Node, TreePath};
 /// the path is percent-decoded.
 ///
 /// # Errors
-/// Returns the errors of [`open_fits`] and [`TreePath::parse`].
+/// Returns the errors of opening the FITS file, and of [`TreePath::parse`].
 pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
     let file = listing_at(&file, path)?.unwrap_or(file);
     let path = resolve_tree_path(&file, path)?;
