@@ -44,4 +44,6 @@ pub use crate::schema::{
 pub use crate::schema::{SchemaSet, Validator};
 #[doc(hidden)]
 pub use crate::verify::verify;
-pub use crate::verify::{BlockReport, CHECKSUMS, Checksum, ChecksumCoverage, ChecksumKind, VerifyDepth, VerifyReport};
+pub use crate::verify::{BlockReport, Checksum, ChecksumCoverage, VerifyDepth, VerifyReport};
+#[doc(hidden)]
+pub use crate::verify::{CHECKSUMS, ChecksumKind};
