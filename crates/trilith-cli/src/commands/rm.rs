@@ -10,7 +10,8 @@ use crate::save_options::{SaveArgs, apply};
 
 /// Remove an item or a FITS card, and the blocks of arrays that nothing else refers to
 ///
-/// ASDF files and the headers of FITS files can be edited. The attributes of an item, and of all below it, go with it. With --in-place the file keeps the space of such a block for a later array. `repack` drops it.
+/// ASDF files and the headers of FITS files can be edited. The attributes of an item, and of all below it, go with it. With
+/// --in-place the file keeps the space of such a block for a later array. `repack` drops it.
 #[derive(Debug, Args)]
 #[command(alias = "delete")]
 pub(crate) struct Rm {

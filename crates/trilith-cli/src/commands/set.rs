@@ -18,9 +18,9 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply, print_change};
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
 /// ASDF files, the headers of FITS files and elements under a Dudley layout can be edited. With --from an array is stored in a
-/// separate block (in an exploded file, in a separate file) and the block of the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
-/// the new one takes the place of the old if it fits, else it is appended. An item of a Dudley file, or of a raw file under --layout,
-/// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
+/// separate block (in an exploded file, in a separate file) and the block of the replaced array is removed, unless another refers
+/// to it. With --in-place the remaining blocks are not copied: the new one takes the place of the old if it fits, else it is
+/// appended. An item of a Dudley file, or of a raw file under --layout, gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
     /// The file and the path of the value to set; a missing key is added. A FITS card is an attribute of its HDU: /fits/0@OBSERVER

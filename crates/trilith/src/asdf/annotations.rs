@@ -207,7 +207,7 @@ pub(crate) fn find(tree: &Tree) -> Option<(&'static str, Node<'_>)> {
 }
 
 /// Returns `true` if a node has the identifier of the mapping.
-pub(crate) fn is_annotations(node: Node<'_>) -> bool {
+fn is_annotations(node: Node<'_>) -> bool {
     let is_uri =
         |id: Node<'_>| id.is_scalar() && id.tag().is_none() && matches!(id.scalar(), Scalar::Str(uri) if uri == SCHEMA_URI);
     node.is_mapping() && node.tag().is_none() && node.get(SCHEMA_KEY).is_some_and(is_uri)

@@ -28,14 +28,14 @@ use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
 use crate::yaml::print_document;
 use pending::{PendingEdit, PendingEdits};
 
-mod cards;
+mod annotation_steps;
+mod card_rename;
 mod exploded;
 mod fits_copies;
-mod follow;
 mod history;
 mod parse_value;
 mod pending;
-mod places;
+mod place_resolution;
 mod row_writer;
 mod save;
 mod streamed_block;
@@ -267,7 +267,7 @@ impl<'f> Change<'f> {
                 _ => {}
             }
         }
-        let stale = follow::stale_entries(self.file.tree(), &tree);
+        let stale = annotation_steps::stale_entries(self.file.tree(), &tree);
         self.pending_edits = PendingEdits::default();
         self.tree = Some(tree);
         self.keeps_blocks = true;

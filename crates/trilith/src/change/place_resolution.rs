@@ -27,17 +27,17 @@ impl Change<'_> {
     /// defines the HDU, and the errors of [`Edit::rename`](crate::tree::Edit::rename).
     pub fn rename(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, name: &str) -> Result<()> {
         let path = self.resolve_place(path.try_into().map_err(Into::into)?)?;
-        super::cards::check_rename(self.current_tree(), self.file.sections().source().name(), &path, name)?;
+        super::card_rename::check_rename(self.current_tree(), self.file.sections().source().name(), &path, name)?;
         self.stage_change(PendingEdit::Rename(path, name.to_owned()))
     }
 
     /// Notes a change of an item, and those of the annotations that follow it.
     pub(super) fn stage_change(&mut self, step: PendingEdit) -> Result<()> {
         self.apply_pending_at(step.path())?;
-        let mut following = super::follow::annotation_steps(self.current_tree(), &step);
+        let mut following = super::annotation_steps::annotation_steps(self.current_tree(), &step);
         if following.iter().any(|step| !self.pending_edits.is_unaffected(step.path())) {
             self.apply_pending()?;
-            following = super::follow::annotation_steps(self.current_tree(), &step);
+            following = super::annotation_steps::annotation_steps(self.current_tree(), &step);
         }
         let path = step.path().clone();
         self.stage_step(step)?;
