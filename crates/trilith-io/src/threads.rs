@@ -344,6 +344,8 @@ struct JobQueueState {
     next_result: usize,
     /// `true` if no job is begun any more.
     is_finished: bool,
+    /// Number of threads that wait for a change. Without one, nobody is notified, which costs a system call.
+    waiting: usize,
 }
 
 impl JobTurn {
@@ -366,15 +368,23 @@ impl JobTurn {
 impl JobQueue {
     /// Waits for a state; false if the work is over before.
     fn wait_for_state(&self, is_there: impl Fn(&JobQueueState) -> bool) -> bool {
-        let state = lock(&self.state);
+        let mut state = lock(&self.state);
+        state.waiting += 1;
         let state = self.changed.wait_while(state, |state| !state.is_finished && !is_there(state));
-        let state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
         !state.is_finished
     }
 
     fn update_state(&self, change: impl FnOnce(&mut JobQueueState)) {
-        change(&mut lock(&self.state));
-        self.changed.notify_all();
+        let is_awaited = {
+            let mut state = lock(&self.state);
+            change(&mut state);
+            state.waiting > 0
+        };
+        if is_awaited {
+            self.changed.notify_all();
+        }
     }
 }
 
