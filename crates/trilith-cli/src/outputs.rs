@@ -9,7 +9,7 @@ use trilith::bytes::shown_path;
 
 pub(crate) use self::name_template::{ClaimedOutputs, OutputTemplate, expand_template, split_extension};
 use serde_json::Value;
-use trilith::bytes::{is_one_file, is_url, path_of};
+use trilith::bytes::{find_same_file, is_url, name_of, path_of};
 use trilith::file::check_replaced;
 pub(crate) use trilith::file::{FileFormat, check_name, is_stream};
 use trilith::{Error, Result, SuggestedSetting};
@@ -35,12 +35,16 @@ impl Session<'_> {
                 false => Ok(()),
             };
         }
-        if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, &path_of(input))) {
+        let is_rewritten = || find_same_file(there, rewritten.iter().map(|input| path_of(input))).is_some();
+        if is_stream(path) || !there.exists() || is_rewritten() {
             return Ok(());
         }
-        match inputs.iter().find(|input| is_one_file(there, &path_of(input))) {
-            Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
-            Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
+        match find_same_file(there, inputs.iter().map(|input| path_of(input))) {
+            Some(input) if input.file_name() == there.file_name() => Err(lost()),
+            Some(input) => {
+                let input = name_of(&input);
+                Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost")))
+            }
             None if self.may_be_pattern(path) => return check_absent([&there.to_path_buf()], self.args.overwrite),
             None => return Ok(()),
         }
@@ -57,7 +61,7 @@ impl Session<'_> {
             return Ok(());
         }
         // Only its layout tells what a file without a signature holds.
-        let is_input = rewritten.iter().any(|input| is_one_file(&path_of(path), &path_of(input)));
+        let is_input = find_same_file(&path_of(path), rewritten.iter().map(|input| path_of(input))).is_some();
         let is_alike = self.args.under.is_some() && rewritten.iter().any(|input| has_same_extension(path, input));
         if is_alike && !is_input && !is_stream(path) {
             check_absent([&path_of(path).into_owned()], false)?;

@@ -241,12 +241,20 @@ impl LocalFile {
 
 /// Returns `true` if two paths lead to one file: as the same path, through a link, or by a second name.
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
+    find_same_file(a, [b]).is_some()
+}
+
+/// Finds the first of some paths that leads to the same file as `path`, by the rule of [`is_one_file`].
+pub fn find_same_file<P: AsRef<Path>>(path: &Path, among: impl IntoIterator<Item = P>) -> Option<P> {
+    let mut among = among.into_iter();
     if cfg!(unix) {
-        let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| file_identity(&metadata));
-        return number(a).is_some_and(|a| Some(a) == number(b));
+        let identity = |path: &Path| std::fs::metadata(path).ok().map(|metadata| file_identity(&metadata));
+        let own = identity(path)?;
+        return among.find(|other| identity(other.as_ref()) == Some(own));
     }
     // Other systems have no file numbers here: the paths count.
-    matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+    let own = std::fs::canonicalize(path).ok()?;
+    among.find(|other| std::fs::canonicalize(other).is_ok_and(|other| other == own))
 }
 
 impl SourceBacking for LocalFile {

@@ -81,7 +81,7 @@ pub use journal::JournaledUpdate;
 pub use local::LocalOptions;
 pub(crate) use local::without_counting;
 #[doc(hidden)]
-pub use local::{LocalFile, bytes_read, is_one_file};
+pub use local::{LocalFile, bytes_read, find_same_file, is_one_file};
 #[doc(hidden)]
 pub use lock::{WriteBasis, remove_stale_temporaries, retry_if_replaced};
 #[doc(hidden)]

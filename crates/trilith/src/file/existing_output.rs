@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::file_format::is_stream;
 use super::open::OpenOptions;
-use crate::bytes::{SourceBacking, SourceRef, is_one_file, is_url, name_of};
+use crate::bytes::{SourceBacking, SourceRef, find_same_file, is_url, name_of};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Refuses to replace a file whose content is of a format that is read, whatever its name is. A file that is not of such a format,
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Returns [`ErrorKind::InvalidInput`] if the file holds data, or is damaged.
 pub fn check_replaced(path: &Path, inputs: &[&Path], opening: &OpenOptions) -> Result<()> {
     let name = name_of(path);
-    let is_input = || inputs.iter().any(|input| is_one_file(path, input));
+    let is_input = || find_same_file(path, inputs).is_some();
     if is_url(&name) || is_stream(&name) || !path.is_file() || is_input() {
         return Ok(());
     }
