@@ -91,8 +91,36 @@ const COMMON: &[&str] = &[
 const REFUSED_ALTERNATES: &[&str] = &["CPDIS#", "DP#"];
 /// Keywords whose strings are records, `FIELD: number`.
 const RECORDS: &[&str] = &["DP#", "DQ#", "D2IM#"];
+/// Keywords that name the header of an array to which others refer.
+const NAMES: &[&str] = &["EXTNAME", "EXTVER"];
 /// Keywords of SIP.
 const SIP: &[&str] = &["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER", "A_#_#", "B_#_#", "AP_#_#", "BP_#_#"];
+
+/// The second characters of keywords in the tables, as bits counted from the blank, by the first character, counted from `A`.
+const STARTS: [u64; 26] = {
+    let mut starts = [0; 26];
+    let tables: [&[&str]; 4] = [ALTERNATES, COMMON, NAMES, SIP];
+    let mut table = 0;
+    while table < tables.len() {
+        let mut at = 0;
+        while at < tables[table].len() {
+            add_start(&mut starts, tables[table][at]);
+            at += 1;
+        }
+        table += 1;
+    }
+    let mut at = 0;
+    while at < TABLE.len() {
+        add_start(&mut starts, TABLE[at].0);
+        at += 1;
+    }
+    starts
+};
+
+const fn add_start(starts: &mut [u64; 26], pattern: &str) {
+    let pattern = pattern.as_bytes();
+    starts[(pattern[0] - b'A') as usize] |= 1 << (pattern[1] - b' ');
+}
 
 /// The keywords of a header, by their names in capitals.
 #[derive(Debug, Clone, Default)]
@@ -105,14 +133,29 @@ pub struct HeaderKeywords {
 }
 
 impl HeaderKeywords {
+    /// Returns `false` if a keyword has no effect on coordinates, by its first two characters. Its value need not be read then.
+    ///
+    /// ```
+    /// assert!(trilith_wcs::HeaderKeywords::may_read("CRVAL1"));
+    /// assert!(!trilith_wcs::HeaderKeywords::may_read("FILTER"));
+    /// ```
+    pub fn may_read(key: &str) -> bool {
+        let [first, second, ..] = key.trim_start().as_bytes() else { return false };
+        let starts = STARTS.get(usize::from(first.to_ascii_uppercase().wrapping_sub(b'A'))).copied().unwrap_or_default();
+        starts.checked_shr(u32::from(second.to_ascii_uppercase().wrapping_sub(b' '))).is_some_and(|rest| rest & 1 == 1)
+    }
+
     /// Takes in a number.
     pub fn insert_number(&mut self, key: &str, value: f64) {
+        if !Self::may_read(key) {
+            return;
+        }
         self.numbers.extend(normalize_keyword(key).map(|key| (key, value)));
     }
 
     /// Takes in a text. That of a record, as `DP1 = 'AXIS.1: 2'`, is also the number of the keyword `DP1.AXIS.1`.
     pub fn insert_text(&mut self, key: &str, value: &str) {
-        let Some(key) = normalize_keyword(key) else { return };
+        let Some(key) = normalize_keyword(key).filter(|_| Self::may_read(key)) else { return };
         if is_of_form(RECORDS, key)
             && let Some((field, number)) = value.split_once(": ")
             && let Ok(number) = number.trim().parse()
@@ -164,6 +207,7 @@ impl HeaderKeywords {
     }
 
     pub(super) fn number_value(&self, key: KeywordName) -> Option<f64> {
+        debug_assert!(key.with_str(Self::may_read), "{key} is in no table");
         self.numbers.get(&key).copied()
     }
 
@@ -172,6 +216,7 @@ impl HeaderKeywords {
     }
 
     pub(super) fn keyword_text(&self, key: KeywordName) -> &str {
+        debug_assert!(key.with_str(Self::may_read), "{key} is in no table");
         self.texts.get(&key).map_or("", String::as_str)
     }
 
@@ -272,6 +317,7 @@ fn of_form<'k, V>(
     keys: &'k BTreeMap<KeywordName, V>,
     pattern: &'static str,
 ) -> impl Iterator<Item = (KeywordName, &'k V, [usize; 2])> {
+    debug_assert!(HeaderKeywords::may_read(pattern), "{pattern} is in no table");
     let start = KeywordName::default().with_text(pattern.split('#').next().unwrap_or(pattern));
     let all = keys.range(start..).take_while(move |(key, _)| key.starts_with(start));
     all.filter_map(move |(key, value)| Some((*key, value, key.with_str(|key| match_keyword_pattern(pattern, key))?)))

@@ -161,6 +161,9 @@ impl KeywordCollector {
 
     /// Takes in the keyword of a card, if its value is a number or a string.
     fn insert_card(&mut self, card: &Card) {
+        if !HeaderKeywords::may_read(card.keyword()) && !card.keyword().starts_with('Z') {
+            return;
+        }
         match card.value() {
             CardValue::Float(number) => self.put_number(card.keyword(), *number),
             CardValue::Integer(number) => self.put_number(card.keyword(), *number as f64),
