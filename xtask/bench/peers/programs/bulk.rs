@@ -52,8 +52,8 @@ fn time(runs: usize, mut work: impl FnMut() -> Outcome<usize>) -> Outcome<(f64, 
 
 fn slice(path: &str) -> Outcome<usize> {
     let array = trilith::file::open_asdf(path)?.array_at("/a")?;
-    let start = array.len() / 2 + 5;
-    let span = format!("{start}:{}", start + (array.len() / 8).min(1 << 20));
+    let start = array.element_count() / 2 + 5;
+    let span = format!("{start}:{}", start + (array.element_count() / 8).min(1 << 20));
     Ok(array.slice(&Index::parse_list(&span)?)?.load::<f64>()?.len())
 }
 
