@@ -26,6 +26,8 @@ pub struct ConcatenatedSource {
     main: SourceRef,
     parts: Vec<ExternalPart>,
     len: u64,
+    /// The cost of the most expensive part, which each read asks for.
+    access: Access,
 }
 
 impl ConcatenatedSource {
@@ -44,7 +46,8 @@ impl ConcatenatedSource {
             }
             len = annex.start.checked_add(annex.len).ok_or_else(|| Error::malformed("more than 2^64 bytes"))?;
         }
-        Ok(Self { main: own, parts: others, len })
+        let access = Access::join(others.iter().map(|annex| &annex.source).chain([&own]));
+        Ok(Self { main: own, parts: others, len, access })
     }
 
     /// The source and the byte of it that a byte of the space is, and how many follow there.
@@ -108,7 +111,7 @@ impl Source for ConcatenatedSource {
     }
 
     fn access(&self) -> Access {
-        Access::join(self.parts.iter().map(|annex| &annex.source).chain([&self.main]))
+        self.access
     }
 
     fn name(&self) -> &str {
