@@ -228,6 +228,8 @@ class Maker:
 def half_turns():
     """Native longitudes within half a turn and no latitudes beyond a pole, for which projections are made. An inverse of gwcs has others."""
     evaluate, rotate = projections.Sky2PixProjection.evaluate, r.RotateCelestial2Native.evaluate
+    # The one projection with a rule of its own: x and y are longitude and latitude.
+    plain = projections.Sky2Pix_PlateCarree.__dict__["evaluate"]
 
     def within_half(angle):
         value = getattr(angle, "value", angle)
@@ -237,16 +239,21 @@ def half_turns():
         phi, theta = rotate(self, *given)
         return within_half(phi), theta
 
-    def project(self, phi, theta, *rest):
+    def on_sphere(phi, theta):
         latitude = getattr(theta, "value", theta)
-        return evaluate(self, within_half(phi), np.where(np.abs(latitude) > 90 + 1e-9, np.nan, theta), *rest)
+        return within_half(phi), np.where(np.abs(latitude) > 90 + 1e-9, np.nan, theta)
+
+    def project(self, phi, theta, *rest):
+        return evaluate(self, *on_sphere(phi, theta), *rest)
 
     projections.Sky2PixProjection.evaluate = project
+    projections.Sky2Pix_PlateCarree.evaluate = staticmethod(on_sphere)
     r.RotateCelestial2Native.evaluate = rotate_within_half
     try:
         yield
     finally:
         projections.Sky2PixProjection.evaluate, r.RotateCelestial2Native.evaluate = evaluate, rotate
+        projections.Sky2Pix_PlateCarree.evaluate = plain
 
 
 def relative_difference(found, wanted):
