@@ -186,16 +186,22 @@ fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> 
     }
     table.check_required_keys()?;
     let Some(list) = child(table, "columns")?.filter(|list| list.kind() == ItemKind::List) else { return Ok(None) };
-    let names = match child(table, "colnames")? {
+    let names: Vec<String> = match child(table, "colnames")? {
         Some(names) => names.owned_children()?.iter().map(|name| Ok(name.text()?.into_owned())).collect::<Result<_>>()?,
         None => Vec::new(),
     };
     let mut columns = Vec::new();
     for (at, column) in list.owned_children()?.into_iter().enumerate() {
         let column = column.resolve()?;
-        let name = match child(&column, "name")?.filter(|name| matches!(name.kind(), ItemKind::Text | ItemKind::Scalar)) {
-            Some(name) => name.text()?.into_owned(),
-            None => names.get(at).cloned().unwrap_or_else(|| format!("col{}", at + 1)),
+        // As for asdf-astropy, the list of names counts before those of the columns.
+        let own =
+            || child(&column, "name").map(|name| name.filter(|name| matches!(name.kind(), ItemKind::Text | ItemKind::Scalar)));
+        let name = match names.get(at) {
+            Some(name) => name.clone(),
+            None => match own()? {
+                Some(name) => name.text()?.into_owned(),
+                None => format!("col{}", at + 1),
+            },
         };
         columns.push(TableColumn { name, item: column });
     }

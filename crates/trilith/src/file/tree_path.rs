@@ -7,7 +7,7 @@ use super::backend::Backend;
 use super::default_image::find_image_path;
 use super::fits::{hdu_attributes, listed_hdus, listing_at};
 use super::hdu_paths::{missing_hdu_error, path_by_number};
-use super::item::Item;
+use super::item::{Item, ItemKind};
 use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::json_pointer::escape_key;
@@ -51,7 +51,28 @@ pub fn resolve_tree_path(file: &AsdfFile, path: &str) -> Result<TreePath> {
     let is_meant = |decoded: &TreePath| is_there(decoded) || !has_parent(&written) && has_parent(decoded);
     let meant = decoded.filter(is_meant).unwrap_or(written);
     refuse_column(file, &meant, path)?;
+    refuse_element(file, &meant)?;
     Ok(meant)
+}
+
+/// Refuses `/a[0]` for a list or an array `/a`: as a key it would be next to the element that is meant.
+fn refuse_element(file: &AsdfFile, path: &TreePath) -> Result<()> {
+    let Some((above, key)) = path.split_last().filter(|_| file.tree().find(path).is_none()) else { return Ok(()) };
+    let Some((name, indices)) = key.strip_suffix(']').and_then(|key| key.split_once('[')) else { return Ok(()) };
+    let owner = above.join(name);
+    let Some(node) = file.tree().find(&owner) else { return Ok(()) };
+    if node.is_sequence() {
+        let place = indices.split("][").collect::<Vec<_>>().join("/");
+        return Err(Error::invalid_input(format!("{owner} is a list, whose items have paths with a slash"))
+            .at_path(path.to_string())
+            .hint(format!("write {owner}/{place}")));
+    }
+    if Item::new(file, super::asdf::node_location(node)).kind() != ItemKind::Array {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!("{owner} is an array, and no part of an array can be changed alone"))
+        .at_path(path.to_string())
+        .hint("replace the array: --from NEW.npy"))
 }
 
 /// Adds the path of the item to an attribute without one: as for reading, the first image, or the root if only that has the attribute.
@@ -182,10 +203,18 @@ fn refuse_column(file: &AsdfFile, path: &TreePath, given: &str) -> Result<()> {
             format!("a column of a FITS table is renamed by its card: {}", line(&card))
         }
         ColumnHolder::Object(holder) | ColumnHolder::Field(holder) => {
-            format!("the column has its name there: {}", line(&format!("{holder}/name")))
+            format!("the column has its name there: {}", line(&name_place(file, &holder)))
         }
     };
     Err(Error::unsupported(format!("{given} is a column, which changes only with its whole table")).hint(hint))
+}
+
+/// The path of the name of a column: in the list `colnames` of a table, which counts for asdf-astropy, else in the object that
+/// describes the column.
+fn name_place(file: &AsdfFile, holder: &str) -> String {
+    let listed = holder.rsplit_once("/columns/").map(|(table, number)| format!("{table}/colnames/{number}"));
+    let is_there = |path: &String| TreePath::parse(path).is_ok_and(|path| file.tree().find(&path).is_some());
+    listed.filter(is_there).unwrap_or_else(|| format!("{holder}/name"))
 }
 
 /// Refuses a computed value of a column, and names the card or the key that has its unit.
