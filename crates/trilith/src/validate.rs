@@ -24,9 +24,16 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and an
-    /// error if the file cannot be read.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and for a schema
+    /// of the caller ([`Validator::add_custom`]) if the file has no tree. Returns an error if the file cannot be read.
     pub fn validate(&self, validator: &mut Validator, strict: bool) -> Result<ValidationReport> {
+        if self.as_asdf().is_none() && validator.has_custom() {
+            return Err(Error::unsupported(format!(
+                "a schema is for the tree of an ASDF or FITS file; this file is {}",
+                self.format()
+            ))
+            .hint("trilith convert FILE OUT.asdf makes a file that the schema can check"));
+        }
         let checked = match self.as_asdf() {
             Some(file) => Some(of_tree(file, validator)?),
             None => self.layout_report()?,

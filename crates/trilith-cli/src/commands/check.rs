@@ -48,14 +48,13 @@ impl Check {
         validators: &validate::ValidatorPool<'_>,
         document: Option<&'static StandardDocument>,
     ) -> Result<Outcome> {
-        let verified = match verify::examine(job, self.deep, VerdictSubject::Part) {
+        let verified = match verify::examine(job, self.deep, VerdictSubject::Part { is_damaged: false }) {
             Ok(examined) => examined,
             // The other checks may still find what is wrong.
             Err(error) if is_undecided(&error) => {
-                let text = error_with_advice(&error);
-                job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
-                let problem = error_problem(&error, None, None);
-                let value = json!({"file": job.name, "valid": null, "problems": [problem], "checksums": [], "coverage": []});
+                let mut value = undecided(job, &error);
+                value["checksums"] = json!([]);
+                value["coverage"] = json!([]);
                 verify::ExaminedBytes { outcome: Outcome::Failed, value, is_open: false }
             }
             Err(error) => return Err(error),
@@ -63,9 +62,9 @@ impl Check {
         // A file that cannot be opened has no tree, and its problem is printed already.
         let is_malformed = !verified.is_open && verified.outcome == Outcome::Negative;
         let validated = match verified.is_open || is_malformed && job.session.args.json {
-            true => match validators.examine(job, VerdictSubject::Part) {
+            true => match validators.examine(job, VerdictSubject::Part { is_damaged: verified.outcome == Outcome::Negative }) {
                 Ok(part) => Some(part),
-                Err(error) if is_undecided(&error) => None,
+                Err(error) if is_undecided(&error) => Some((Outcome::Failed, undecided(job, &error))),
                 Err(error) => return Err(error),
             },
             false => None,
@@ -98,6 +97,13 @@ impl Check {
         }
         Ok(outcome)
     }
+}
+
+/// Prints why a check could not be made, and returns its JSON.
+fn undecided(job: &mut FileJob<'_>, error: &Error) -> Value {
+    let text = error_with_advice(error);
+    job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
+    json!({"file": job.name, "valid": null, "problems": [error_problem(error, None, None)]})
 }
 
 /// Returns `true` if the file may be right, but this library cannot tell.

@@ -62,8 +62,8 @@ impl Validate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VerdictSubject {
     File,
-    /// The tree or the layout, because other parts of the file have other verdicts.
-    Part,
+    /// The tree or the layout, because other parts of the file have other verdicts. `is_damaged` if one of these is negative.
+    Part { is_damaged: bool },
 }
 
 /// Validators that one thread after another takes, so that schemas are compiled once.
@@ -174,13 +174,16 @@ fn print_report(
     if report.notes > 0 && !session.args.quiet {
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
+    // A FITS file without an ASDF file in it.
+    let has_headers = file.as_asdf().and_then(AsdfFile::container).is_some_and(|found| found.hdu == 0);
     let part = match subject {
         VerdictSubject::File => "",
-        // A FITS file without an ASDF file in it.
-        VerdictSubject::Part if file.as_asdf().and_then(AsdfFile::container).is_some_and(|found| found.hdu == 0) => "headers ",
-        VerdictSubject::Part if file.as_asdf().is_some() => "tree ",
-        VerdictSubject::Part if file.as_dudley().is_some_and(DudleyFile::is_foreign) => "metadata ",
-        VerdictSubject::Part => "layout ",
+        // The damage may be in the headers.
+        VerdictSubject::Part { is_damaged: true } if has_headers && report.is_valid() => return Ok(()),
+        VerdictSubject::Part { .. } if has_headers => "headers ",
+        VerdictSubject::Part { .. } if file.as_asdf().is_some() => "tree ",
+        VerdictSubject::Part { .. } if file.as_dudley().is_some_and(DudleyFile::is_foreign) => "metadata ",
+        VerdictSubject::Part { .. } => "layout ",
     };
     out.write_line(&match report.is_valid() {
         true if !report.is_decided() => {

@@ -216,7 +216,7 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport, subject: VerdictSub
             0 => " (no checksums: structure only)".to_owned(),
             count => format!(" ({blocks}{}{coverage})", count_noun(count, "checksum")),
         };
-        let word = if subject == VerdictSubject::Part { "bytes OK" } else { "OK" };
+        let word = if subject != VerdictSubject::File { "bytes OK" } else { "OK" };
         out.print_verdict(name, StyleRole::Success, word, &said)?;
     }
     Ok(())

@@ -100,6 +100,11 @@ impl Validator {
         Ok(())
     }
 
+    /// Returns `true` if trees must fit a schema of the caller as well.
+    pub(crate) fn has_custom(&self) -> bool {
+        !self.custom.is_empty()
+    }
+
     /// The schemas.
     pub fn schemas(&self) -> &SchemaSet {
         &self.schemas
@@ -343,7 +348,7 @@ impl FindingCollector {
             _ => {
                 let package = package_of(tag)
                     .filter(|_| near.is_none())
-                    .map(|package| format!("the package {package} has one: install it, and name its folder of schemas"));
+                    .map(|package| format!("the package {package} has one: --schema-path names the folder of its schemas"));
                 (format!("no schema is known for the tag {tag}"), near.or(package))
             }
         };
