@@ -108,7 +108,7 @@ impl InputNames {
         };
         if count == 0 {
             let others = others.map_or(String::new(), |others| format!(" ({others})"));
-            return Err(Error::invalid_input(format!("no ASDF, FITS or Dudley file was found{others}"))
+            return Err(Error::invalid_input(format!("no file of a known format was found{others}"))
                 .hint("a file is always read when it is named itself"));
         }
         if let (Some(others), false) = (others, session.args.quiet) {

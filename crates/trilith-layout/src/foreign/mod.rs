@@ -146,6 +146,18 @@ pub fn has_known_start(source: &dyn Source) -> Result<bool> {
     Ok(FORMATS.iter().filter(by_start).any(|format| format.is_at(&start, source)))
 }
 
+/// Returns `true` if the first bytes of a file are those of a format that is read.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+#[doc(hidden)]
+pub fn has_readable_start(source: &dyn Source) -> Result<bool> {
+    let start = read_start(source)?;
+    let is_read =
+        |format: &&ForeignFormat| matches!(format.support, Support::Derived(..)) && !matches!(format.magic, MagicRule::Search(_));
+    Ok(FORMATS.iter().filter(is_read).any(|format| format.is_at(&start, source)))
+}
+
 /// The row of a file; the first that fits counts.
 fn recognize_format(start: &[u8], source: &dyn Source) -> Option<&'static ForeignFormat> {
     FORMATS.iter().find(|format| format.is_at(start, source))

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use super::FileKind;
 use super::name_hint::explain_missing;
 use super::open::{dir_refusal, read_start};
-use crate::bytes::{self, LocalOptions, display_name, hidden_name, is_url, name_of, path_of};
+use crate::bytes::{self, LocalOptions, SourceRef, display_name, hidden_name, is_url, name_of, path_of};
 use crate::error::{Error, Result};
+use crate::foreign;
 use crate::glob::{GlobPattern, fits, natural};
 
 /// Endings of the names of files that this library reads, each also with `.gz` after it.
-const EXTENSIONS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
+const EXTENSIONS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts", "h5", "hdf5", "nc", "nc4", "tif", "tiff", "npy", "npz"];
 
 impl FileKind {
     /// Returns `true` if a name has the ending of a file of any family.
@@ -233,9 +234,9 @@ impl FileFinderIter {
             &self.finder.remote,
         ) {
             Ok(urls) if urls.is_empty() => {
-                let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
+                let what = if url.ends_with('/') { "no file of a known format is in" } else { "no object fits the pattern" };
                 let problem = || Error::invalid_input(format!("{what} {}", display_name(url)));
-                let problem = Some(crate::foreign::url_refusal(url).unwrap_or_else(problem));
+                let problem = Some(foreign::url_refusal(url).unwrap_or_else(problem));
                 self.found_queue.push_back(FoundFile { name: url.to_owned(), problem });
             }
             Ok(urls) => self.found_queue.extend(urls.into_iter().map(|name| FoundFile { name, problem: None })),
@@ -363,9 +364,11 @@ impl FileFinderIter {
     fn by_content(&mut self, path: &Path) -> Option<FoundFile> {
         let mut local = LocalOptions::default();
         local.memory_map = false;
-        match bytes::open(path, local).and_then(|source| read_start(&source)) {
-            Ok(start) if FileKind::detect(&start).is_some() => Some(FoundFile::pending_at(text_of(path))),
-            Ok(_) => {
+        let is_known =
+            |source: &SourceRef| Ok(FileKind::detect(&read_start(source)?).is_some() || foreign::has_readable_start(&**source)?);
+        match bytes::open(path, local).and_then(|source| is_known(&source)) {
+            Ok(true) => Some(FoundFile::pending_at(text_of(path))),
+            Ok(false) => {
                 self.skipped += 1;
                 None
             }

@@ -74,7 +74,7 @@ pub fn collect(
     )?;
     if found.files == 0 && !stop.load(Ordering::Relaxed) {
         let hint = "a file is always read when it is named itself";
-        return Err(Error::invalid_input("no ASDF, FITS or Dudley file was found").hint(hint));
+        return Err(Error::invalid_input("no file of a known format was found").hint(hint));
     }
     query.check_condition()?;
     found.table = found.table.finished();
