@@ -12,6 +12,8 @@ from ._trilith import Array, _natural, open
 
 # Files that are opened side by side: more than cores, since servers let one wait.
 _AT_ONCE = 16
+# Attributes that say what the numbers mean, so that those of all files have to be equal.
+_MEANINGS = ("units", "calendar", "scale_factor", "add_offset")
 
 
 def concat(
@@ -34,11 +36,12 @@ def concat(
     path : str
         Path of the array in each file.
     dim : str
-        Name of the dimension that counts the files.
+        Name of the dimension along which the arrays are joined.
     dims : str or iterable of str, optional
         Names of the dimensions of each array. Without it they are those of `Array.to_xarray`.
     join : {"new", "existing"}
-        Put the arrays along a new first dimension, or one after the other along the existing dimension `dim`.
+        If the arrays have the dimension `dim`, they are put one after the other along it, otherwise along a new first dimension. With
+        "existing", arrays without this dimension are an error.
 
     Returns
     -------
@@ -51,7 +54,8 @@ def concat(
     KeyError
         If a file has no such item.
     ValueError
-        If the arrays differ in dtype or shape.
+        If the arrays differ in dtype or shape, or in an attribute that says what the numbers mean: `units`, `calendar`,
+        `scale_factor`, `add_offset`.
     NotImplementedError
         If an array of records has a mask.
 
@@ -82,6 +86,10 @@ def concat(
     differing = next((n for n, dtype in zip(names, dtypes, strict=True) if dtype != dtypes[0]), None)
     if differing is not None:
         raise _named(ValueError(f"{differing}: {path} has another dtype than in {names[0]}"), differing)
+    for name, part in zip(names, parts, strict=True):
+        if odd := next((word for word in _MEANINGS if str(part.attrs.get(word)) != str(parts[0].attrs.get(word))), None):
+            what = f"{name}: {path} has {odd}={part.attrs.get(odd)!r}, and {parts[0].attrs.get(odd)!r} in {names[0]}"
+            raise _named(ValueError(f'{what}; xarray.open_mfdataset(files, engine="trilith") converts both'), name)
     if join == "new" and any(part.shape != parts[0].shape for part in parts):
         other = next(n for n, part in zip(names, parts, strict=True) if part.shape != parts[0].shape)
         raise _named(ValueError(f"{other}: {path} has another shape than in {names[0]}"), other)
