@@ -1,6 +1,8 @@
 """The backend `trilith` of xarray: `xarray.open_dataset(path, engine="trilith")`, and `open_datatree`."""
 
+import contextlib
 import copy
+import itertools
 import os
 import warnings
 
@@ -60,7 +62,11 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj, *, group=None, **how):
         """One group: the top, or that of a path."""
-        return _opened(_top(filename_or_obj, group, how), how, _AxisNames())
+        node = _top(filename_or_obj, group, how)
+        dataset = _opened(node, how, _AxisNames())
+        if not dataset.variables and (found := list(itertools.islice(_groups_with_arrays(node, ""), 3))):
+            warnings.warn(f"there is no array in this group; groups with arrays are {', '.join(found)}: group={found[0]!r}", stacklevel=3)
+        return dataset
 
     def open_groups_as_dict(self, filename_or_obj, *, group=None, **how):
         """All groups, by their paths."""
@@ -85,15 +91,32 @@ def _opened(node, how, axes):
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
     is_stored = how.get("mask_and_scale") is False or how.get("decode_cf") is False
-    dataset = _dataset(node, drop, dims, axes, is_stored=is_stored)
+    dataset, is_annotated = _dataset(node, drop, dims, axes, is_stored=is_stored)
     if _is_set(node) or getattr(node, "_form", None) == "layout":
         # A time in seconds is selected by its number.
         dataset = _laid_out.decoded(dataset, {"decode_timedelta": False, **how})
-    elif _is_laid_out(node):
+    elif _is_laid_out(node) or is_annotated:
         dataset = _laid_out.decoded(dataset, how)
     # open_mfdataset calls it, whether there is anything to close or not.
     dataset.set_close(_nothing)
     return dataset
+
+
+def _groups_with_arrays(node, path):
+    """The paths of the groups below a mapping or a list that have arrays, in the order of the file."""
+    for key, value in _below(node):
+        place = f"{path}/{key}".lstrip("/")
+        if _is_group(value) and any(_array(item) is not None for _, item in _below(value)):
+            yield place
+        yield from _groups_with_arrays(value, place)
+
+
+def _below(node):
+    """The items of a mapping or a list that can be read, with their keys or numbers."""
+    keys = range(len(node)) if isinstance(node, Sequence) else node if _is_group(node) else ()
+    for key in keys:
+        with contextlib.suppress(NotImplementedError, FormatError, LimitError, ValueError, KeyError):
+            yield key, node[key]
 
 
 def _nothing():
@@ -116,11 +139,11 @@ def _is_group(value):
 
 
 def _dataset(node, drop, dims, axes, *, is_stored=False):
-    """The variables and attributes of a mapping; `axes` are the names of axes in the groups above. Masks are left out, and samples
-    have no factors, if values are `is_stored`."""
+    """The variables and attributes of a mapping, and whether annotations of an ASDF file have attributes of the arrays; `axes` are the
+    names of axes in the groups above. Masks are left out, and samples have no factors, if values are `is_stored`."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
-        return _written(node, drop)
+        return _written(node, drop), False
     readable = dict(_readable(node, drop))
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
@@ -135,7 +158,10 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     masks = None if is_stored else "exact" if is_set else "float"
     coordinates |= set(unequal)
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
-    said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in arrays.items()} if laid_out or is_set else {}
+    # The attributes of an ASDF file are annotations: a file that was converted has those of its source.
+    declared = arrays if laid_out or is_set else {key: array for key, array in arrays.items() if array.attrs}
+    is_annotated = bool(declared) and not (laid_out or is_set)
+    said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in declared.items()}
     is_derived = laid_out and node._form == "derived"
     hidden = _geotiff.overviews(arrays, said) if is_derived else ()
     variables = unequal
@@ -167,7 +193,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
             variables[key].encoding["grid_mapping"] = _geotiff.CRS
         variables |= placed
         coordinates |= set(placed)
-    attributes = _laid_out.attributes(node) if laid_out else node.attrs if is_set else {}
+    attributes = _laid_out.attributes(node) if laid_out or is_annotated else node.attrs if is_set else {}
     for key, value in readable.items():
         if is_derived:
             continue  # the lengths of dimensions
@@ -183,7 +209,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     dataset = xarray.Dataset(variables, attrs=attributes).set_coords(coordinates)
     if laid_out:
         dataset.encoding["unlimited_dims"] = unlimited
-    return dataset
+    return dataset, is_annotated
 
 
 def _unequal_lengths(arrays, lengths, names):
