@@ -205,7 +205,7 @@ class MetadataMatrix(unittest.TestCase):
             same = run(*words)
             self.assertEqual((same.returncode, same.stdout, same.stderr), (0, "", ""))
             odd = run(*words[:3], "--ignore", "nothing-of-this-name", *words[5:])
-            self.assertIn("fits no item and no attribute", odd.stderr)
+            self.assertIn("matches no item and no attribute", odd.stderr)
 
         self.each_cell("diff", check)
 

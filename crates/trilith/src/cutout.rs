@@ -25,6 +25,9 @@ use crate::tree::{Edit, Node, Tree, TreePath, Value};
 use crate::wcs::{BoxSize, FoundWcs, PixelBox, PositionFrame};
 pub use image::CutoutImage;
 
+/// HDUs that a note names, at most.
+const MAX_NAMED_HDUS: usize = 5;
+
 /// Byte ranges of a remote file that are closer than this are one request.
 const MERGE_GAP: u64 = 64 << 10;
 /// A part of an array that is read before it is written, in bytes.
@@ -394,9 +397,13 @@ impl<'f> PixelCutout<'f> {
         left.retain(|index| !referenced.has(*index));
         parts.append(&mut referenced.parts);
         fits::write(out, &parts)?;
-        let left = left.len();
-        if left > 0 {
-            notes.push(format!("{} of another shape or kind left out", crate::error::count_noun(left, "HDU")));
+        if !left.is_empty() {
+            let name = |index: &usize| fits.hdus().get(*index).map_or("", |hdu| hdu.name());
+            let named = |index| if name(index).is_empty() { index.to_string() } else { format!("{index} ({})", name(index)) };
+            let named: Vec<String> = left.iter().take(MAX_NAMED_HDUS).map(named).collect();
+            let more = if left.len() > MAX_NAMED_HDUS { ", …" } else { "" };
+            let count = crate::error::count_noun(left.len(), "HDU");
+            notes.push(format!("{count} of another shape or kind left out: {}{more}", named.join(", ")));
         }
         Ok(notes)
     }

@@ -61,7 +61,7 @@ impl Diff {
             }
         };
         for pattern in how.ignore.iter().filter(|pattern| !pattern.has_matched()) {
-            session.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));
+            session.warn(&format!("--ignore {}: matches no item and no attribute of the files", pattern.text()));
         }
         session.print_json_or_text(
             || json!({"same": found.is_empty(), "differences": found.iter().map(difference_json).collect::<Vec<_>>()}),

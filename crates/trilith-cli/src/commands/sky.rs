@@ -115,7 +115,7 @@ impl Sky {
         for text in &self.points {
             let numbers: Vec<&str> = text.trim().split(',').map(str::trim).collect();
             if numbers.len() != axes {
-                let message = format!("cannot read point {text:?}: {} numbers (expected {axes})", numbers.len());
+                let message = format!("cannot read point {text:?}: {} (expected {axes})", count_noun(numbers.len(), "number"));
                 return Err(Error::invalid_input(message).hint(if self.pixel { "give LON,LAT, as 83.6,-5.4" } else { "give X,Y, as 10,20.5" }));
             }
             for (axis, (number, column)) in numbers.iter().zip(&mut columns).enumerate() {

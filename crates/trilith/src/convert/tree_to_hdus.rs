@@ -106,7 +106,9 @@ pub(super) fn hdus(file: &AsdfFile, coordinates: CoordinateHeader) -> Result<Hdu
     if !left.is_empty() {
         let more = if left.len() > MAX_NAMED_PATHS { ", …" } else { "" };
         let named: Vec<&str> = left.iter().take(MAX_NAMED_PATHS).map(String::as_str).collect();
-        shown.notes.push(format!("only the ASDF extension holds {}{more}: FITS has no form for it", named.join(", ")));
+        shown
+            .notes
+            .push(format!("only the ASDF extension holds {}{more}: Trilith writes no HDU and no card for it", named.join(", ")));
     }
     Ok(shown)
 }
