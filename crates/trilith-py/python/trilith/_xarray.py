@@ -91,12 +91,11 @@ def _opened(node, how, axes):
     how = dict(how)
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
     is_stored = how.get("mask_and_scale") is False or how.get("decode_cf") is False
-    dataset, is_annotated = _dataset(node, drop, dims, axes, is_stored=is_stored)
-    if _is_set(node) or getattr(node, "_form", None) == "layout":
+    dataset, is_declared = _dataset(node, drop, dims, axes, is_stored=is_stored)
+    if is_declared:
         # A time in seconds is selected by its number.
-        dataset = _laid_out.decoded(dataset, {"decode_timedelta": False, **how})
-    elif _is_laid_out(node) or is_annotated:
-        dataset = _laid_out.decoded(dataset, how)
+        numbers = {"decode_timedelta": False} if _is_set(node) or getattr(node, "_form", None) == "layout" else {}
+        dataset = _laid_out.decoded(dataset, {**numbers, **how, "drop_variables": drop})
     # open_mfdataset calls it, whether there is anything to close or not.
     dataset.set_close(_nothing)
     return dataset
@@ -139,12 +138,15 @@ def _is_group(value):
 
 
 def _dataset(node, drop, dims, axes, *, is_stored=False):
-    """The variables and attributes of a mapping, and whether annotations of an ASDF file have attributes of the arrays; `axes` are the
-    names of axes in the groups above. Masks are left out, and samples have no factors, if values are `is_stored`."""
+    """The variables and attributes of a mapping, and whether attributes declare what the elements mean. Then variables of `drop` are
+    still there, since the meaning of a variable depends on all that have its dimensions. `axes` are the names of axes in the groups
+    above. Masks are left out, and samples have no factors, if values are `is_stored`."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):
         return _written(node, drop), False
     readable = dict(_readable(node, drop))
+    is_declared = _is_laid_out(node) or _is_set(node) or any(item.attrs for item in map(_array, readable.values()) if item is not None)
+    drop = set() if is_declared else drop
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
     lists = dict(_lists(readable, drop)) if getattr(node, "_form", None) == "derived" else {}
@@ -160,7 +162,6 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
     # The attributes of an ASDF file are annotations: a file that was converted has those of its source.
     declared = arrays if laid_out or is_set else {key: array for key, array in arrays.items() if array.attrs}
-    is_annotated = bool(declared) and not (laid_out or is_set)
     said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in declared.items()}
     is_derived = laid_out and node._form == "derived"
     hidden = _geotiff.overviews(arrays, said) if is_derived else ()
@@ -193,7 +194,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
             variables[key].encoding["grid_mapping"] = _geotiff.CRS
         variables |= placed
         coordinates |= set(placed)
-    attributes = _laid_out.attributes(node) if laid_out or is_annotated else node.attrs if is_set else {}
+    attributes = _laid_out.attributes(node) if is_declared and not is_set else node.attrs if is_set else {}
     for key, value in readable.items():
         if is_derived:
             continue  # the lengths of dimensions
@@ -209,7 +210,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     dataset = xarray.Dataset(variables, attrs=attributes).set_coords(coordinates)
     if laid_out:
         dataset.encoding["unlimited_dims"] = unlimited
-    return dataset, is_annotated
+    return dataset, is_declared
 
 
 def _unequal_lengths(arrays, lengths, names):

@@ -1,6 +1,6 @@
 //! References of Kerchunk: a file as a store of Zarr v2 whose chunks are ranges of other files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::numcodecs::numcodec;
 use super::{Hierarchy, JsonValue, Node};
@@ -65,6 +65,7 @@ impl KerchunkReferences {
             let parts = [under, path, key].into_iter().filter(|part| !part.is_empty());
             parts.collect::<Vec<_>>().join("/")
         };
+        let kept_apart = lone_characters(&found.nodes);
         for node in found.nodes {
             if node.array.is_none() {
                 let key = within(&node.path, ".zgroup");
@@ -74,7 +75,8 @@ impl KerchunkReferences {
                 self.push_document(&within(&node.path, ".zattrs"), node.attributes);
                 continue;
             }
-            match self.add_array(&node, &|key| within(&node.path, key), options) {
+            let has_string_axis = kept_apart.contains(&node.path);
+            match self.add_array(&node, has_string_axis, &|key| within(&node.path, key), options) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     self.refused.push((format!("/{}", within(&node.path, "")), error));
                 }
@@ -105,7 +107,14 @@ impl KerchunkReferences {
         self.refs.push((key.to_owned(), JsonValue::Map(pairs)));
     }
 
-    fn add_array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &KerchunkOptions) -> Result<()> {
+    /// Adds an array; `has_string_axis` if it gets a last axis of length 1, the characters of its strings.
+    fn add_array(
+        &mut self,
+        node: &Node,
+        has_string_axis: bool,
+        within: &dyn Fn(&str) -> String,
+        options: &KerchunkOptions,
+    ) -> Result<()> {
         let Some(array) = &node.array else { return Ok(()) };
         let rows = options.rows.filter(|_| !array.shape().is_empty());
         let (manifest, inlined) = match array.manifest(rows) {
@@ -123,7 +132,8 @@ impl KerchunkReferences {
             codecs.extend(numcodec(step)?);
         }
         let compressor = codecs.pop().unwrap_or(JsonValue::Null);
-        let lengths = |lengths: &[u64]| JsonValue::List(lengths.iter().map(|n| JsonValue::from_u64(*n)).collect());
+        let last = has_string_axis.then_some(1);
+        let lengths = |lengths: &[u64]| JsonValue::List(lengths.iter().copied().chain(last).map(JsonValue::from_u64).collect());
         let document = [
             ("zarr_format", JsonValue::Int(2)),
             ("shape", lengths(array.shape())),
@@ -137,37 +147,63 @@ impl KerchunkReferences {
         self.push_document(&within(".zarray"), document.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
         // xarray takes the fill value for what marks an element as missing.
         let own = node.attributes.iter().filter(|(name, _)| name != "_FillValue").cloned();
-        let names = JsonValue::List(node.dimensions.iter().map(|name| JsonValue::Text(name.clone())).collect());
+        let last_name = has_string_axis.then(|| STRING_AXIS.to_owned());
+        let names = JsonValue::List(node.dimensions.iter().cloned().chain(last_name).map(JsonValue::Text).collect());
         self.push_document(&within(".zattrs"), own.chain([("_ARRAY_DIMENSIONS".to_owned(), names)]).collect());
         self.arrays += 1;
+        let chunk_key = |mut words: Vec<String>| {
+            words.extend(last.map(|_| "0".to_owned()));
+            if words.is_empty() { within("0") } else { within(&words.join(".")) }
+        };
         match inlined {
-            Some(text) => self.push_inline_chunk(array, within, text),
-            None => self.push_chunk_ranges(array, &manifest, within),
+            Some(text) => self.push_inline_chunk(array, &chunk_key, text),
+            None => self.push_chunk_ranges(array, &manifest, &chunk_key),
         }
         Ok(())
     }
 
-    fn push_inline_chunk(&mut self, array: &Array, within: &dyn Fn(&str) -> String, text: String) {
+    fn push_inline_chunk(&mut self, array: &Array, chunk_key: &dyn Fn(Vec<String>) -> String, text: String) {
         if !array.is_empty() {
-            let key = if array.shape().is_empty() { "0".to_owned() } else { vec!["0"; array.shape().len()].join(".") };
-            self.refs.push((within(&key), JsonValue::Text(text)));
+            self.refs.push((chunk_key(vec!["0".to_owned(); array.shape().len()]), JsonValue::Text(text)));
             self.chunks += 1;
         }
     }
 
-    fn push_chunk_ranges(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
+    fn push_chunk_ranges(&mut self, array: &Array, manifest: &Manifest, chunk_key: &dyn Fn(Vec<String>) -> String) {
         let file = JsonValue::Text(public_name(&manifest.file));
         let counts: Vec<u64> =
             array.shape().iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
         for (number, place) in manifest.ranges.iter().enumerate() {
             let Some(place) = place else { continue };
             let words: Vec<String> = unravel(number as u64, &counts).iter().map(u64::to_string).collect();
-            let key = if words.is_empty() { "0".to_owned() } else { words.join(".") };
             let range = vec![file.clone(), JsonValue::from_u64(place.start), JsonValue::from_u64(place.end - place.start)];
-            self.refs.push((within(&key), JsonValue::List(range)));
+            self.refs.push((chunk_key(words), JsonValue::List(range)));
             self.chunks += 1;
         }
     }
+}
+
+/// The name of the axis of the characters of a string, as netCDF has it.
+const STRING_AXIS: &str = "string1";
+
+/// Returns the paths of the arrays of single characters that xarray would join to strings along their last dimension: it does
+/// so if all arrays with this dimension are strings along it, and no array has its name.
+fn lone_characters(nodes: &[Node]) -> HashSet<String> {
+    let group_of = |path: &str| path.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+    let mut split_up = HashSet::new();
+    for node in nodes {
+        let Some(array) = &node.array else { continue };
+        let is_string = matches!(array.datatype(), Datatype::Ascii(_));
+        let along = node.dimensions.split_last().map_or(&[][..], |(_, before)| if is_string { before } else { &node.dimensions });
+        let group = group_of(&node.path);
+        let own = node.path.rsplit('/').next().map(str::to_owned);
+        split_up.extend(along.iter().cloned().chain(own).map(|name| (group.clone(), name)));
+    }
+    let is_joined = |node: &&Node| {
+        let is_character = node.array.as_ref().is_some_and(|array| matches!(array.datatype(), Datatype::Ascii(1)));
+        is_character && node.dimensions.last().is_some_and(|last| !split_up.contains(&(group_of(&node.path), last.clone())))
+    };
+    nodes.iter().filter(is_joined).map(|node| node.path.clone()).collect()
 }
 
 /// The datatype as Zarr v2, and numpy, write it.
@@ -220,6 +256,7 @@ fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<JsonVal
             let one = encode_s1(text).filter(|bytes| bytes.len() == 1);
             return Ok(JsonValue::Text(base64(&one.unwrap_or_else(|| text.clone().into_bytes()))));
         }
+        Some(JsonValue::Text(text)) if matches!(array.datatype(), Datatype::Ucs4(_)) => return Ok(JsonValue::Text(text.clone())),
         _ => {}
     }
     let is_written = manifest.ranges.iter().all(Option::is_some);
