@@ -273,3 +273,20 @@ def test_what_the_command_refuses(tmp_path):
     assert done.returncode == 0 and "/odd" in done.stderr
     done = manifest(tmp_path / "x.asdf", "-o", tmp_path / "refs.parquet")
     assert done.returncode and "to_kerchunk" in done.stderr
+
+
+def test_characters_and_missing_strings_of_netcdf(tmp_path):
+    """Tier: rest. The peer is netCDF4."""
+    netcdf, xarray = pytest.importorskip("netCDF4"), pytest.importorskip("xarray")
+    pytest.importorskip("fsspec")
+    with netcdf.Dataset(tmp_path / "a.nc", "w") as f:
+        f.createDimension("n", 3)
+        f.createDimension("s", 5)
+        f.createVariable("name", "S1", ("n", "s"))[:] = netcdf.stringtochar(np.array(["abc", "de", "fghij"], "S5"))
+        f.createVariable("flag", "S1", ("n",))[:] = np.array([b"A", b"C", b"G"])
+        f.createVariable("text", str, ("n",), fill_value="missing")[:2] = np.array(["q", "r"], object)
+    assert manifest(tmp_path / "a.nc", "-o", tmp_path / "a.json").returncode == 0
+    options = {"storage_options": {"fo": str(tmp_path / "a.json")}, "consolidated": False}
+    with xarray.open_dataset("reference://", engine="zarr", backend_kwargs=options) as found:
+        with xarray.open_dataset(tmp_path / "a.nc", engine="netcdf4") as wanted:
+            xarray.testing.assert_equal(found, wanted)

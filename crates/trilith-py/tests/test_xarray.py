@@ -1,6 +1,8 @@
 """The backend of xarray: lazy variables, groups, chunks."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -177,3 +179,50 @@ def test_concat_joins_blank_pixels(tmp_path):
         hdu.writeto(tmp_path / f"i{n}.fits")
     found = trilith.concat(str(tmp_path / "i?.fits"), "/fits/0/data", dim="night").values
     np.testing.assert_array_equal(found, [fits.getdata(tmp_path / f"i{n}.fits") for n in range(2)])
+
+
+def test_concat_refuses_numbers_of_other_units(tmp_path):
+    """Tier: first. Times that are counted from other dates, and packed variables, whose factors may differ."""
+    xarray, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    for n in range(2):
+        data = xarray.Dataset({"te": ("time", [1.0, 2.0])}, {"time": pandas.date_range(f"2026-01-0{1 + 2 * n}", periods=2)})
+        data.to_netcdf(tmp_path / f"t{n}.nc", engine="h5netcdf", encoding={"te": {"dtype": "i2", "scale_factor": 0.5 / (n + 1)}})
+    files = str(tmp_path / "t?.nc")
+    with pytest.raises(ValueError, match="t1.nc: /time has units='days since 2026-01-03.*open_mfdataset"):
+        trilith.concat(files, "/time", dim="time")
+    np.testing.assert_array_equal(trilith.concat(files, "/te", dim="time").values, [1, 2, 1, 2])
+    with xarray.open_mfdataset(files, engine="trilith") as joined:
+        np.testing.assert_array_equal(joined.time.values, pandas.date_range("2026-01-01", periods=4))
+
+
+@pytest.mark.parametrize("physical", [(), ("--physical",)])
+def test_converted_dataset_is_decoded_as_its_source(tmp_path, physical):
+    """Tier: rest. The attributes of a netCDF file are annotations of the ASDF file that it is converted to."""
+    xarray, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    variables = {"te": (("time", "x"), np.arange(6.0).reshape(2, 3), {"long_name": "temperature", "units": "K"})}
+    wanted = xarray.Dataset(variables, {"time": pandas.date_range("2026-01-01", periods=2)})
+    source, converted = tmp_path / "a.nc", tmp_path / "a.asdf"
+    wanted.to_netcdf(source, engine="h5netcdf", encoding={"te": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -9}})
+    subprocess.run([sys.executable, "-m", "trilith", "convert", "-q", *physical, source, converted], check=True)
+    with xarray.open_dataset(converted, engine="trilith") as found:
+        xarray.testing.assert_equal(found, wanted)
+        assert found.te.attrs == wanted.te.attrs
+
+
+def test_group_without_arrays_names_those_that_have_some(tmp_path):
+    """Tier: first."""
+    xarray = pytest.importorskip("xarray")
+    trilith.write(tmp_path / "a.asdf", {"run": {"night": {"x": np.arange(3)}}, "note": "text"})
+    with pytest.warns(UserWarning, match="groups with arrays are run/night: group='run/night'"):
+        xarray.open_dataset(tmp_path / "a.asdf", engine="trilith")
+
+
+def test_dropped_variables_change_no_others(tmp_path):
+    """Tier: rest. The peer is netCDF4: xarray joins characters along a dimension that only strings have."""
+    xarray, netcdf = pytest.importorskip("xarray"), pytest.importorskip("netCDF4")
+    with netcdf.Dataset(tmp_path / "a.nc", "w") as f:
+        f.createDimension("x", 3)
+        f.createVariable("t", "f4", ("x",))[:] = [1, 2, 3]
+        f.createVariable("flag", "S1", ("x",))[:] = np.array([b"A", b"B", b"C"])
+    found, wanted = (xarray.open_dataset(tmp_path / "a.nc", engine=e, drop_variables=["t"]) for e in ("trilith", "netcdf4"))
+    xarray.testing.assert_identical(found, wanted)

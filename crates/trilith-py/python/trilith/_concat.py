@@ -13,7 +13,7 @@ from ._trilith import Array, _natural, open
 # Files that are opened side by side: more than cores, since servers let one wait.
 _AT_ONCE = 16
 # Attributes that say what the numbers mean, so that those of all files have to be equal.
-_MEANINGS = ("units", "calendar", "scale_factor", "add_offset")
+_MEANINGS = ("units", "calendar")
 
 
 def concat(
@@ -54,8 +54,7 @@ def concat(
     KeyError
         If a file has no such item.
     ValueError
-        If the arrays differ in dtype or shape, or in an attribute that says what the numbers mean: `units`, `calendar`,
-        `scale_factor`, `add_offset`.
+        If the arrays differ in dtype or shape, or in an attribute that says what the numbers mean: `units` and `calendar`.
     NotImplementedError
         If an array of records has a mask.
 
