@@ -151,7 +151,7 @@ fn select_array(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Arr
     paths.truncate(5);
     let more = if count > paths.len() { format!(" and {} more", count - paths.len()) } else { String::new() };
     Err(Error::invalid_input(format!("cannot draw {count} arrays at once"))
-        .hint(format!("choose one after #: {}{more}", paths.join(", "))))
+        .hint(format!("choose one after #: {}{more}; or add --first to draw the first image", paths.join(", "))))
 }
 
 /// The length of an array of numbers of one axis.
