@@ -45,20 +45,7 @@ pub(crate) fn build_site(_: TierSelection) -> Result<PartOutcome, String> {
         Ok(python) => python,
         Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
-    let trilith = match std::env::var_os("TRILITH_BIN") {
-        Some(path) => PathBuf::from(path),
-        None => build_program()?,
-    };
-    let source = target_dir().join("site-source");
-    create_empty_dir(&source)?;
-    stage_pages(&source, &trilith)?;
-    python_reference(&python, &source.join("docs/reference/python"))?;
-    let site = target_dir().join("site");
-    create_empty_dir(&site)?;
-    // Without -W a broken link would be only a warning.
-    let mut build = Command::new(&python);
-    build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
-    run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
+    let site = build_pages(&python)?;
     run(Command::new(&python).arg(repository_root().join("docs/site/check_search.py")).arg(&site))?;
     reference_of_the_library()?;
     copy_dir(&target_dir().join("doc"), &site.join("rust"))?;
@@ -68,6 +55,28 @@ pub(crate) fn build_site(_: TierSelection) -> Result<PartOutcome, String> {
     let count = links_of_site(&site)?;
     println!("{count} links of the site lead somewhere");
     Ok(PartOutcome::Passed)
+}
+
+/// Builds the pages of the site, without the reference of the Rust library, and returns their folder.
+///
+/// # Errors
+/// Returns the reason why a page cannot be built.
+pub(crate) fn build_pages(python: &Path) -> Result<PathBuf, String> {
+    let trilith = match std::env::var_os("TRILITH_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => build_program()?,
+    };
+    let source = target_dir().join("site-source");
+    create_empty_dir(&source)?;
+    stage_pages(&source, &trilith)?;
+    python_reference(python, &source.join("docs/reference/python"))?;
+    let site = target_dir().join("site");
+    create_empty_dir(&site)?;
+    // Without -W a broken link would be only a warning.
+    let mut build = Command::new(python);
+    build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
+    run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
+    Ok(site)
 }
 
 /// Lays out the pages as they are in the repository, so that their links mean the same.

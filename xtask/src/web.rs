@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{build_program, cargo_command, in_ci, repository_root, run, run_for_output, target_dir};
-use crate::site::copy_dir;
+use crate::interop::full_environment;
+use crate::site::{build_pages, copy_dir};
 use crate::test::{PartOutcome, TierSelection};
 use crate::wasm::{TARGET, standard_library};
 
@@ -95,6 +96,11 @@ pub(crate) fn run_browser_tests(share: TierSelection) -> Result<PartOutcome, Str
             Ok(()) => drop(command.env("TRILITH_WEB", &folder)),
             Err(reason) if in_ci() => return Err(reason),
             Err(reason) => println!("the static page is not tested: {reason}"),
+        }
+        match full_environment() {
+            Ok(python) => drop(command.env("TRILITH_SITE", build_pages(&python)?)),
+            Err(reason) if in_ci() => return Err(reason),
+            Err(reason) => println!("the pages of the documentation are not looked at: {reason}"),
         }
     }
     command.env("TRILITH", program).env("TRILITH_BROWSER", browser).env("TRILITH_PICTURES", target_dir().join("browser"));
