@@ -344,7 +344,7 @@ struct JobQueueState {
     next_result: usize,
     /// `true` if no job is begun any more.
     is_finished: bool,
-    /// Number of threads that wait for a change. Without one, nobody is notified, which costs a system call.
+    /// Number of threads that wait for a change. A change notifies them only if there are some, since that costs a system call.
     waiting: usize,
 }
 

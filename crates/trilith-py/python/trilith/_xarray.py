@@ -139,7 +139,7 @@ def _is_group(value):
 
 def _dataset(node, drop, dims, axes, *, is_stored=False):
     """The variables and attributes of a mapping, and whether attributes declare what the elements mean. Then variables of `drop` are
-    still there, since the meaning of a variable depends on all that have its dimensions. `axes` are the names of axes in the groups
+    still there, since the meaning of a variable depends on the others that have its dimensions. `axes` are the names of axes in the groups
     above. Masks are left out, and samples have no factors, if values are `is_stored`."""
     drop = {drop} if isinstance(drop, str) else set(drop or ())
     if _is_written(node):

@@ -193,7 +193,7 @@ fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> 
     let mut columns = Vec::new();
     for (at, column) in list.owned_children()?.into_iter().enumerate() {
         let column = column.resolve()?;
-        // As for asdf-astropy, the list of names counts before those of the columns.
+        // The list of names counts before those of the columns: asdf-astropy reads only the list.
         let own =
             || child(&column, "name").map(|name| name.filter(|name| matches!(name.kind(), ItemKind::Text | ItemKind::Scalar)));
         let name = match names.get(at) {
