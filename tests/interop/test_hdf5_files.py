@@ -106,7 +106,7 @@ class Links(Case):
         with h5py.File(path, "w") as f:
             f["x"], f["g/y"] = np.arange(3), np.arange(4)
             f["g/.."], f["g/self"], f["g/here"] = h5py.SoftLink("/"), f["g"], h5py.SoftLink("/g")
-            f["loop"], f["outside"] = h5py.SoftLink("/loop"), h5py.ExternalLink("a.silo", "/g")
+            f["outside"] = h5py.ExternalLink("a.silo", "/g")
         for command in ["verify"], ["verify", "--deep"], ["digest"], ["stats"], ["info"], ["tree"], ["validate"], ["search", "--key", "y"]:
             with self.subTest(command):
                 trilith(*command, path)
