@@ -120,6 +120,27 @@ class Links(Case):
         self.assertIn("..", trilith("diff", path, self.folder / "b.silo", status=1).decode())
 
 
+    def test_paths_lead_through_links_back(self):
+        path = self.folder / "a.h5"
+        with h5py.File(path, "w") as f:
+            f["a/x"], f["a/deep.er/y"] = np.arange(3), np.arange(4)
+            f["a"].attrs["unit"] = "m"
+            f["a/self"], f["a/me"], f["a/.."] = h5py.SoftLink("/"), f["a"], h5py.SoftLink("/")
+            f["a/deep.er/up"], f["b"] = h5py.SoftLink("/a/deep.er"), h5py.SoftLink("/a")
+        paths = ["/a/self/a/x", "/a/me/x", "/a/me/me/self/b/me/x", "/a/deep.er/up/y", "/b/deep.er/up/up/y", '/a/".."/a/x', "/a/self/a/self/b/x"]
+        with h5py.File(path) as f:
+            for name in paths:
+                with self.subTest(name):
+                    expected = f[name.replace('"', "").replace("a/../", "a/self/")][...].tolist()
+                    self.assertEqual(trilith_json("get", f"{path}#{name}"), expected)
+            self.assertEqual(set(trilith_json("get", f"{path}#/a/self")), set(f["a/self"]))
+            self.assertEqual(trilith_json("get", f"{path}#/a/me@unit"), f["a/me"].attrs["unit"])
+        self.assertIsNone(trilith_json("get", f"{path}#/a")["self"])
+        ended = subprocess.run([PROGRAM, "get", f"{path}#/a/self/q"], capture_output=True, check=False)
+        self.assertEqual((ended.returncode, ended.stdout), (1, b""))
+        self.assertIn(b"there are: a, b", ended.stderr)
+
+
 @unittest.skipUnless(HAS_H5PY, "needs h5py")
 class Sizes(Case):
     def bounded(self, *arguments):
