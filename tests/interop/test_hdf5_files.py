@@ -44,6 +44,30 @@ class UserBlocks(Case):
                     self.assertEqual(trilith_json("get", f"{path}#/x"), [0, 1, 2, 3, 4])
                     trilith("verify", path)
 
+    def test_empty_start_of_other_format_is_user_block(self):
+        marks = [b"CDF\x01", b"CDF\x05", b"II*\0", b"MM\0*", b"II+\0", b"\x93NUMPY", b"\x93NUMPY\x01\0 text", b"II*\0 text", b"!<<PDB:", b"PK\x03\x04" + bytes(22) + b"\5\0\0\0x.npy"]
+        for size in 512, 4096, 65536:
+            for number, mark in enumerate(marks):
+                path = self.folder / f"{number}-{size}.h5"
+                with h5py.File(path, "w", userblock_size=size) as f:
+                    f["x"] = np.arange(5)
+                with path.open("r+b") as f:
+                    f.write(mark)
+                with self.subTest(mark, size=size), h5py.File(path) as f:
+                    self.assertEqual(trilith_json("get", f"{path}#/x"), f["x"][...].tolist())
+                    self.assertEqual(trilith_json("info", path)["format"], "HDF5")
+                    trilith("verify", path)
+
+    def test_array_of_hdf5_bytes_stays_array(self):
+        path = self.folder / "x.npy"
+        with h5py.File(self.folder / "x.h5", "w") as f:
+            f["x"] = 1
+        data = np.frombuffer(bytes(4096 - 128) + (self.folder / "x.h5").read_bytes(), "u1")
+        np.save(path, data)
+        self.assertEqual(path.read_bytes()[4096:4100], b"\x89HDF")
+        self.assertEqual(trilith_json("info", path)["format"], "NPY")
+        self.assertEqual(trilith_json("get", f"{path}#/data", "--slice", "3968:3972"), list(b"\x89HDF"))
+
     def test_embedded_hdf5_leaves_asdf_alone(self):
         inner, outer = self.folder / "x.h5", self.folder / "x.asdf"
         with h5py.File(inner, "w") as f:
