@@ -565,14 +565,14 @@ impl LayoutWriter<'_> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
             let at = &self.addresses;
-            self.builder.or_unreadable(&name, |builder| {
-                attribute.write_item(at, &name, builder)?;
-                builder.write_attribute(OWNER_ATTRIBUTE, owner)
-            })?;
+            self.builder.or_unreadable(&name, |builder| attribute.write_item(at, &name, builder))?;
+            self.builder.write_attribute(OWNER_ATTRIBUTE, owner)?;
+            attribute.write_varlen_members(at, &name, owner, &mut self.builder)?;
         }
         for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };
             self.builder.write_unreadable_item(&format!("{owner}@{name}"), &why)?;
+            self.builder.write_attribute(OWNER_ATTRIBUTE, owner)?;
         }
         Ok(())
     }
