@@ -268,6 +268,113 @@ class Lists(Case):
 
 
 @unittest.skipUnless(HAS_H5PY, "needs h5py")
+class ListAttributes(Case):
+    """Attributes that are arrays of lists of variable length, such as MATLAB_fields."""
+
+    LISTS = {
+        "MATLAB_fields": ("S1", (2,), [[b"x"], [b"n", b"m"]]),
+        "numbers": ("<i4", (2, 2), [[], [0], [1, 2], [3, 4, 5]]),
+        "reals": ("<f4", (2,), [[1.5, 2.5], [-0.25]]),
+        "without": ("u1", (2,), [[], []]),
+        "one": ("<i8", (1,), [[1, 2, 3]]),
+    }
+
+    def write(self, name):
+        path = self.folder / name
+        with h5py.File(path, "w") as f:
+            f["st/x"] = 1
+            for attribute, (code, shape, lists) in self.LISTS.items():
+                values = np.empty(shape, object)
+                for number, one in enumerate(lists):
+                    values.flat[number] = np.array(one, code)
+                f["st"].attrs.create(attribute, values, dtype=h5py.vlen_dtype(np.dtype(code)))
+        return path
+
+    @staticmethod
+    def plain(value):
+        value = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, list):
+            return [ListAttributes.plain(one) for one in value]
+        return value.decode() if isinstance(value, bytes) else value
+
+    def test_lists_are_values_of_their_attributes(self):
+        path = self.write("a.h5")
+        with h5py.File(path) as f:
+            expected = {name: self.plain(value) for name, value in f["st"].attrs.items()}
+        # A single list is the list itself.
+        expected["one"] = expected["one"][0]
+        self.assertEqual(trilith_json("info", f"{path}#/st")["attributes"], expected)
+        [item] = trilith_json("header", path)["items"]
+        self.assertEqual({one["name"]: one["value"] for one in item["attributes"]}, expected)
+        tree = trilith("tree", path, "--attributes").decode()
+        for name, value in expected.items():
+            with self.subTest(name):
+                self.assertEqual(trilith_json("get", f"{path}#/st@{name}"), value)
+                self.assertIn(f"@{name}: ", tree)
+                self.assertIn(f"#/st@{name}: ".encode(), trilith("search", "--key", f"^{name}$", path))
+        trilith("convert", path, self.folder / "a.bd")
+        self.assertEqual(trilith_json("info", f"{self.folder}/a.bd#/st")["attributes"], expected)
+
+    def test_lists_are_compared(self):
+        path, other = self.write("a.h5"), self.write("b.h5")
+        trilith("diff", path, other)
+        for name in self.LISTS:
+            with self.subTest(name):
+                other = self.write("b.h5")
+                with h5py.File(other, "r+") as f:
+                    del f["st"].attrs[name]
+                said = trilith_json("diff", path, other, status=1)["differences"]
+                self.assertEqual([(one["path"], one["kind"]) for one in said], [(f"/st@{name}", "removed")])
+        values = np.empty(2, object)
+        values[0], values[1] = np.array([1.5, 2.5], "<f4"), np.array([0.5], "<f4")
+        other = self.write("b.h5")
+        with h5py.File(other, "r+") as f:
+            f["st"].attrs.create("reals", values, dtype=h5py.vlen_dtype(np.dtype("<f4")))
+        said = trilith_json("diff", path, other, status=1)["differences"]
+        self.assertEqual([(one["path"], one["kind"]) for one in said], [("/st@reals", "value")])
+
+    def test_lists_in_structs_are_attributes_as_well(self):
+        path = self.folder / "s.h5"
+        dtype = np.dtype([("a", "i4"), ("l", h5py.vlen_dtype("i4")), ("s", h5py.string_dtype())])
+        rows = np.zeros(2, dtype)
+        rows["a"], rows["s"] = [1, 2], ["x", "yy"]
+        rows["l"][0], rows["l"][1] = np.array([1, 2], "i4"), np.array([3], "i4")
+        with h5py.File(path, "w") as f:
+            f["x"] = 1
+            f["x"].attrs.create("rows", rows, dtype=dtype)
+        with h5py.File(path) as f:
+            expected = [self.plain(one) for one in f["x"].attrs["rows"]["l"]]
+        attributes = trilith_json("info", f"{path}#/x")["attributes"]
+        self.assertEqual(attributes, {"rows": [[1, "x"], [2, "yy"]], "rows@l": expected})
+
+    def test_unreadable_attributes_are_named_with_reasons(self):
+        path, other = self.folder / "u.h5", self.folder / "o.h5"
+        for name in path, other:
+            with h5py.File(name, "w") as f:
+                f["d"] = [1, 2]
+                f["d"].attrs["s"], f["d"].attrs["n"] = "hello text here", 3
+        whole = bytearray(path.read_bytes())
+        at = whole.rindex((15).to_bytes(4, "little"), 0, whole.index(b"hello text here") - 16)
+        whole[at : at + 4] = (10**6).to_bytes(4, "little")
+        path.write_bytes(whole)
+        with h5py.File(path) as f, self.assertRaises(OSError):
+            f["d"].attrs["s"]
+        reason = "1000000 bytes are expected"
+        self.assertIn(f"@s = (unreadable: {reason}", trilith("header", path, status=2).decode())
+        self.assertIn(f"  @s: (unreadable: {reason}", trilith("tree", path, "--attributes").decode())
+        [item] = trilith_json("header", path, status=2)["items"]
+        values = {one["name"]: (one["value"], one["datatype"]) for one in item["attributes"]}
+        self.assertEqual(values["n"], (3, "int64"))
+        self.assertEqual((values["s"][0]["$error"]["kind"], values["s"][1]), ("malformed", "unreadable"))
+        for file in other, path:
+            said = trilith_json("diff", path, file, status=2)["differences"]
+            self.assertEqual([(one["path"], one["kind"], one["b"] is None) for one in said], [("/d@s", "unreadable", file == other)])
+        trilith("get", f"{path}#/d@s", status=2)
+        trilith("table", path, "-c", "s=/d@s", status=2)
+        self.assertEqual(trilith("header", f"{path}#/d", "--key", "^n$"), b"@n = 3\n")
+
+
+@unittest.skipUnless(HAS_H5PY, "needs h5py")
 class Conversions(Case):
     CODES = ["i1", "u1", "<i2", ">u2", ">i4", "<u4", "<i8", ">u8", "<f4", ">f8"]
 

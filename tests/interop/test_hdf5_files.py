@@ -44,6 +44,30 @@ class UserBlocks(Case):
                     self.assertEqual(trilith_json("get", f"{path}#/x"), [0, 1, 2, 3, 4])
                     trilith("verify", path)
 
+    def test_empty_start_of_other_format_is_user_block(self):
+        marks = [b"CDF\x01", b"CDF\x05", b"II*\0", b"MM\0*", b"II+\0", b"\x93NUMPY", b"\x93NUMPY\x01\0 text", b"II*\0 text", b"!<<PDB:", b"PK\x03\x04" + bytes(22) + b"\5\0\0\0x.npy"]
+        for size in 512, 4096, 65536:
+            for number, mark in enumerate(marks):
+                path = self.folder / f"{number}-{size}.h5"
+                with h5py.File(path, "w", userblock_size=size) as f:
+                    f["x"] = np.arange(5)
+                with path.open("r+b") as f:
+                    f.write(mark)
+                with self.subTest(mark, size=size), h5py.File(path) as f:
+                    self.assertEqual(trilith_json("get", f"{path}#/x"), f["x"][...].tolist())
+                    self.assertEqual(trilith_json("info", path)["format"], "HDF5")
+                    trilith("verify", path)
+
+    def test_array_of_hdf5_bytes_stays_array(self):
+        path = self.folder / "x.npy"
+        with h5py.File(self.folder / "x.h5", "w") as f:
+            f["x"] = 1
+        data = np.frombuffer(bytes(4096 - 128) + (self.folder / "x.h5").read_bytes(), "u1")
+        np.save(path, data)
+        self.assertEqual(path.read_bytes()[4096:4100], b"\x89HDF")
+        self.assertEqual(trilith_json("info", path)["format"], "NPY")
+        self.assertEqual(trilith_json("get", f"{path}#/data", "--slice", "3968:3972"), list(b"\x89HDF"))
+
     def test_embedded_hdf5_leaves_asdf_alone(self):
         inner, outer = self.folder / "x.h5", self.folder / "x.asdf"
         with h5py.File(inner, "w") as f:
@@ -106,7 +130,7 @@ class Links(Case):
         with h5py.File(path, "w") as f:
             f["x"], f["g/y"] = np.arange(3), np.arange(4)
             f["g/.."], f["g/self"], f["g/here"] = h5py.SoftLink("/"), f["g"], h5py.SoftLink("/g")
-            f["loop"], f["outside"] = h5py.SoftLink("/loop"), h5py.ExternalLink("a.silo", "/g")
+            f["outside"] = h5py.ExternalLink("a.silo", "/g")
         for command in ["verify"], ["verify", "--deep"], ["digest"], ["stats"], ["info"], ["tree"], ["validate"], ["search", "--key", "y"]:
             with self.subTest(command):
                 trilith(*command, path)
@@ -118,6 +142,27 @@ class Links(Case):
         with h5py.File(self.folder / "b.silo", "w") as f:
             f["x"], f["g/y"], f["g/.."] = np.arange(3), np.arange(4), h5py.SoftLink("/g")
         self.assertIn("..", trilith("diff", path, self.folder / "b.silo", status=1).decode())
+
+
+    def test_paths_lead_through_links_back(self):
+        path = self.folder / "a.h5"
+        with h5py.File(path, "w") as f:
+            f["a/x"], f["a/deep.er/y"] = np.arange(3), np.arange(4)
+            f["a"].attrs["unit"] = "m"
+            f["a/self"], f["a/me"], f["a/.."] = h5py.SoftLink("/"), f["a"], h5py.SoftLink("/")
+            f["a/deep.er/up"], f["b"] = h5py.SoftLink("/a/deep.er"), h5py.SoftLink("/a")
+        paths = ["/a/self/a/x", "/a/me/x", "/a/me/me/self/b/me/x", "/a/deep.er/up/y", "/b/deep.er/up/up/y", '/a/".."/a/x', "/a/self/a/self/b/x"]
+        with h5py.File(path) as f:
+            for name in paths:
+                with self.subTest(name):
+                    expected = f[name.replace('"', "").replace("a/../", "a/self/")][...].tolist()
+                    self.assertEqual(trilith_json("get", f"{path}#{name}"), expected)
+            self.assertEqual(set(trilith_json("get", f"{path}#/a/self")), set(f["a/self"]))
+            self.assertEqual(trilith_json("get", f"{path}#/a/me@unit"), f["a/me"].attrs["unit"])
+        self.assertIsNone(trilith_json("get", f"{path}#/a")["self"])
+        ended = subprocess.run([PROGRAM, "get", f"{path}#/a/self/q"], capture_output=True, check=False)
+        self.assertEqual((ended.returncode, ended.stdout), (1, b""))
+        self.assertIn(b"there are: a, b", ended.stderr)
 
 
 @unittest.skipUnless(HAS_H5PY, "needs h5py")

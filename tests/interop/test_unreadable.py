@@ -56,6 +56,13 @@ def dangling(path):
     return "/good", "/bad", MALFORMED
 
 
+def circular(path):
+    """A link to itself."""
+    with h5py.File(path, "w") as file:
+        file["good"], file["bad"] = GOOD, h5py.SoftLink("/bad")
+    return "/good", "/bad", MALFORMED
+
+
 def other_file(path):
     with h5py.File(path, "w") as file:
         file["good"], file["bad"] = GOOD, h5py.ExternalLink("nowhere.h5", "/x")
@@ -209,7 +216,7 @@ def block(path):
 
 
 FILES = {
-    "virtual.h5": virtual, "external.h5": external, "dangling.h5": dangling, "other.h5": other_file, "attribute.h5": attribute,
+    "virtual.h5": virtual, "external.h5": external, "dangling.h5": dangling, "circular.h5": circular, "other.h5": other_file, "attribute.h5": attribute,
     "no_filter.h5": no_filter,
     "cut.nc": cut_variable, "cut_member.npz": cut_member,
     "webp.tif": webp, "tiles.fits": tiles,
@@ -389,18 +396,15 @@ class CommittedTypes(peer.Case):
 
     def test_a_link_that_leads_back_is_a_name(self):
         """As h5py lists it: nothing of the file is damaged or lost, in any command."""
-        path, other = self.folder / "back.h5", self.folder / "other.h5"
+        path = self.folder / "back.h5"
         with h5py.File(path, "w") as file:
             file.create_dataset("d", data=GOOD, chunks=True, compression="gzip")
             group = file.create_group("g")
             group["e"], group["hard"], group["root"] = GOOD, group, file["/"]
-            links = {"..": "/", "me": "/g", "near": ".", "self": "/g/self", "one": "two", "two": "one"}
+            links = {"..": "/", "me": "/g", "near": "."}
             for name, target in links.items():
                 group[name] = h5py.SoftLink(target)
-            group["outside"] = h5py.ExternalLink("other.h5", "/back")
-        with h5py.File(other, "w") as file:
-            file["back"] = h5py.ExternalLink("back.h5", "/g/outside")
-        names = [*links, "hard", "root", "outside"]
+        names = [*links, "hard", "root"]
         for command in (["verify"], ["verify", "--deep"], ["digest"], ["stats"], ["tree"], ["info"], ["validate"], ["search", "--key", "e"]):
             trilith(*command, path)
         self.assertEqual(trilith_json("digest", path)["arrays"], {"/d": expected(GOOD), "/g/e": expected(GOOD)})
@@ -416,6 +420,29 @@ class CommittedTypes(peer.Case):
                 self.assertEqual((done["written"], [one for one in done["losses"] if suffix != "fits"]), (True, []))
                 trilith("diff", path, out)
                 self.assertIn("/g", trilith("tree", out, "--attributes").decode())
+
+    def test_circular_links_lead_nowhere(self):
+        """As for h5py, which says that there are too many links."""
+        path, other = self.folder / "circle.h5", self.folder / "other.h5"
+        with h5py.File(path, "w") as file:
+            file["g/e"] = GOOD
+            for name, target in {"self": "/g/self", "one": "two", "two": "one"}.items():
+                file["g"][name] = h5py.SoftLink(target)
+            file["g/outside"] = h5py.ExternalLink("other.h5", "/back")
+        with h5py.File(other, "w") as file:
+            file["back"] = h5py.ExternalLink("circle.h5", "/g/outside")
+        names = ["self", "one", "two", "outside"]
+        with h5py.File(path) as file:
+            for name in names:
+                with self.subTest(name):
+                    with self.assertRaises((KeyError, OSError, RuntimeError)):
+                        file["g"][name]
+                    ended = run("get", f"{path}#/g/{name}")
+                    self.assertEqual((ended.returncode, ended.stdout), (2, b""))
+                    self.assertIn(b"leads to more than 16 links", ended.stderr)
+        found = trilith_json("digest", path, status=1)
+        self.assertEqual(found["arrays"], {"/g/e": expected(GOOD)})
+        self.assertEqual(set(found["errors"]), {f"/g/{name}" for name in names})
 
     def test_links_lead_to_their_groups(self):
         path = self.folder / "s.h5"

@@ -296,6 +296,9 @@ pub unsafe extern "C" fn trilith_item_attribute(
         let item = Item::new(item.reach.backend(), item.place.clone());
         let selector = AttributeSelector::parse(required_str(name)?)?;
         let found = item.header().find(&selector)?.map(|attribute| part_value(&attribute, selector.part));
+        if let Some(why) = found.as_ref().and_then(AttributeValue::unreadable) {
+            return Err(why.copy());
+        }
         if !datatype.is_null() {
             let name = found.as_ref().map_or(std::ptr::null_mut(), |value| into_c_string(&value.datatype_name()));
             write_out(datatype, name)?;

@@ -13,7 +13,7 @@ use trilith::file::{AddressTarget, part_value};
 use trilith::layout::{Attribute, LayoutLiteral};
 use trilith::tree::Scalar;
 
-use crate::errors::{FormatError, IntoPyResult, UsageErrorKind};
+use crate::errors::{FormatError, IntoPyResult, UsageErrorKind, raise_from, to_python_error};
 
 /// A class or function of the module `trilith._values`.
 pub(crate) fn import_value_helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -107,7 +107,13 @@ pub(crate) fn attributes_to_dict<'py>(py: Python<'py>, item: &Item<'_>) -> PyRes
     let is_header = item.backend().family() == "fits";
     let rows = PyList::empty(py);
     for attribute in all.into_iter().filter(|attribute| is_header || attribute.role != AttributeRole::Applied) {
-        let value = attribute_value(py, &attribute.value)?;
+        // The mapping raises it when somebody asks for the value.
+        let value = match attribute.value.unreadable() {
+            Some(why) => {
+                raise_from(why, UsageErrorKind::Argument, &**item.backend().source()).into_value(py).into_bound(py).into_any()
+            }
+            None => attribute_value(py, &attribute.value)?,
+        };
         rows.append((attribute.name, value, attribute.comment, attribute.unit))?;
     }
     import_value_helper(py, "Attributes")?.call_method1("_of_rows", (rows, is_header))
@@ -217,6 +223,7 @@ fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bou
             }
             list.into_any()
         }
+        AttributeValue::Unreadable(why) => return Err(to_python_error(why, UsageErrorKind::Argument)),
         AttributeValue::Array(array) => {
             let elements = crate::array::load_array(py, array)?;
             if array.shape().is_empty() { elements.get_item(PyTuple::empty(py))? } else { elements }

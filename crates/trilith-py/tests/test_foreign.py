@@ -968,12 +968,57 @@ def test_links_that_lead_back(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["x"] = np.arange(3)
         group = file.create_group("g")
-        group["y"], group[".."], group["hard"], group["self"] = np.arange(4), h5py.SoftLink("/"), group, h5py.SoftLink("/g/self")
+        group["y"], group[".."], group["hard"] = np.arange(4), h5py.SoftLink("/"), group
     with trilith.open(tmp_path / "x.h5") as file:
-        assert file["g"][".."] is None and set(file["g"]) == {"y", "..", "hard", "self"}
+        assert file["g"][".."] is None and set(file["g"]) == {"y", "..", "hard"}
+        assert file["g/hard/y"][...].tolist() == [0, 1, 2, 3]
         assert file["g/y"][...].tolist() == [0, 1, 2, 3]
     assert trilith.convert(tmp_path / "x.h5", tmp_path / "x.asdf") == []
     assert list(xarray.open_datatree(tmp_path / "x.h5", engine="trilith").groups) == ["/", "/g"]
+
+
+def test_circular_link_raises_its_reason(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"], file["loop"] = np.arange(3), h5py.SoftLink("/loop")
+    with trilith.open(tmp_path / "x.h5") as file:
+        assert set(file) == {"x", "loop"} and file["x"][...].tolist() == [0, 1, 2]
+        with pytest.raises(trilith.FormatError, match="more than 16 links"):
+            file["loop"][...]
+
+
+def test_attribute_of_lists_is_list_of_arrays(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    lists = np.empty(2, object)
+    lists[0], lists[1] = np.array([1], "i4"), np.array([2, 3], "i4")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = 1
+        file["x"].attrs.create("lists", lists, dtype=h5py.vlen_dtype(np.dtype("i4")))
+    with h5py.File(tmp_path / "x.h5") as file:
+        expected = file["x"].attrs["lists"]
+    with trilith.open(tmp_path / "x.h5") as file:
+        found = file["x"].attrs["lists"]
+    assert [(one.dtype, one.tolist()) for one in found] == [(one.dtype, one.tolist()) for one in expected]
+
+
+def test_unreadable_attribute_raises_its_reason(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["d"] = [1, 2]
+        file["d"].attrs["s"], file["d"].attrs["n"] = "hello text here", 3
+    whole = bytearray(path.read_bytes())
+    at = whole.rindex((15).to_bytes(4, "little"), 0, whole.index(b"hello text here") - 16)
+    whole[at : at + 4] = (10**6).to_bytes(4, "little")
+    path.write_bytes(whole)
+    with trilith.open(path) as file:
+        attrs = file["d"].attrs
+        assert set(attrs) == {"s", "n"} and attrs["n"] == 3 and file["d"][...].tolist() == [1, 2]
+        for read in (lambda: attrs["s"], lambda: attrs.get("s"), lambda: attrs.all("s"), lambda: file["d@s"]):
+            with pytest.raises(trilith.FormatError, match="1000000 bytes are expected"):
+                read()
+        assert attrs.to_dict()["n"] == 3 and attrs.to_dict()["s"].startswith("(unreadable: ")
+        assert set(pickle.loads(pickle.dumps(attrs))) == {"s", "n"}
 
 
 def test_hdf5_references_and_dates(tmp_path):

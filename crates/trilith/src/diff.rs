@@ -358,6 +358,11 @@ impl Comparer<'_> {
             a.retain(|child| !is_cards(child));
             b.retain(|child| !is_cards(child));
         }
+        if attributes::has_comparable_attributes(pair) {
+            // An attribute that cannot be read is compared with the item that has it.
+            a.retain(|child| !attributes::is_attribute_item(&child.item));
+            b.retain(|child| !attributes::is_attribute_item(&child.item));
+        }
         let has_hdus = is_hdu_list(&pair.a) && is_hdu_list(&pair.b);
         if has_hdus {
             pair_hdus(&a, &mut b)?;

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use trilith_io::bytes::base64;
+use trilith_io::error::Error;
 
 use crate::array::scalar::float_text;
 use crate::array::{Array, Datatype, ElementValue, FloatPrecision, FloatText, NestedEvent, complex_text, json_text};
@@ -56,6 +57,8 @@ pub enum AttributeValue {
     List(Vec<AttributeValue>),
     /// An array of several axes, or of many elements; its elements are read when somebody asks for them.
     Array(Box<Array>),
+    /// A value that cannot be read, with the reason. It is equal to no other value.
+    Unreadable(Arc<Error>),
 }
 
 /// A number with its datatype, and the names of its values if the datatype is an enumeration.
@@ -306,6 +309,26 @@ impl AttributeValue {
         typed.map(|(at, part)| Self::from_element(part, fields.get(at).map_or(datatype, |field| &field.datatype))).collect()
     }
 
+    /// Returns the reason if the value, or a part of it, cannot be read. The elements of arrays are not read for it. Lists nest no deeper
+    /// than the file allows.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use trilith_array::{Error, array::attribute::AttributeValue};
+    /// let bad = AttributeValue::Unreadable(Arc::new(Error::malformed("it is cut short")));
+    /// assert_eq!(bad.to_string(), "(unreadable: it is cut short)");
+    /// assert_eq!(bad.to_json(), r#"{"$error":{"kind":"malformed","message":"it is cut short"}}"#);
+    /// assert_ne!(bad, bad.clone());
+    /// assert!(AttributeValue::List(vec!["a".into(), bad]).unreadable().is_some());
+    /// ```
+    pub fn unreadable(&self) -> Option<&Error> {
+        match self {
+            Self::Unreadable(why) => Some(why),
+            Self::List(values) => values.iter().find_map(Self::unreadable),
+            _ => None,
+        }
+    }
+
     /// Returns the text, if the value is one, or the path that a reference has.
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -314,11 +337,12 @@ impl AttributeValue {
         }
     }
 
-    /// Returns the name of the datatype: `int16`, `text`, `bool8`, `reference`; of a list that of its values, and `mixed` if they
+    /// Returns the name of the datatype: `int16`, `text`, `bool8`, `reference`, `unreadable`; of a list that of its values, and `mixed` if they
     /// differ.
     pub fn datatype_name(&self) -> String {
         match self {
             Self::Empty => "empty".to_owned(),
+            Self::Unreadable(_) => "unreadable".to_owned(),
             Self::Bool(_) => Datatype::Bool8.name().to_owned(),
             Self::Text(_) => "text".to_owned(),
             Self::Bytes(_) => "bytes".to_owned(),
@@ -373,12 +397,14 @@ impl AttributeValue {
                 None => number.to_string(),
             },
             Self::List(values) => format!("[{}]", values.iter().map(Self::literal_text).collect::<Vec<_>>().join(", ")),
-            Self::Array(array) => array_text(array).unwrap_or_else(|why| format!("(unreadable: {})", why.message())),
+            Self::Array(array) => array_text(array).unwrap_or_else(|why| unreadable_text(&why)),
+            Self::Unreadable(why) => unreadable_text(why),
         }
     }
 
     /// Returns the value as JSON: numbers in full, a number without one as a string, a reference as `{"reference": "/path"}`, a value
-    /// of an enumeration as `{"value": 1, "name": "ON"}`, bytes as `{"base64": …}`, and no value as `null`.
+    /// of an enumeration as `{"value": 1, "name": "ON"}`, bytes as `{"base64": …}`, no value as `null`, and the reason why a value cannot
+    /// be read as `{"$error": {"kind": "malformed", "message": …}}`.
     ///
     /// ```
     /// use trilith_array::array::attribute::AttributeValue;
@@ -402,6 +428,10 @@ impl AttributeValue {
                 (NumberValue::Float(_), None) => number.to_string(),
                 (NumberValue::Complex(..), None) => json_text(&number.to_string()),
             },
+            Self::Unreadable(why) => {
+                let (kind, message) = (json_text(why.kind().name()), json_text(why.message()));
+                format!("{{\"$error\":{{\"kind\":{kind},\"message\":{message}}}}}")
+            }
             Self::List(values) => format!("[{}]", values.iter().map(Self::to_json).collect::<Vec<_>>().join(",")),
             Self::Array(array) if array.element_count() > MAX_SHOWN_ELEMENTS => json_text(&self.literal_text()),
             Self::Array(_) => {
@@ -414,6 +444,11 @@ impl AttributeValue {
             }
         }
     }
+}
+
+/// The reason why a value cannot be read, in one line.
+fn unreadable_text(why: &Error) -> String {
+    format!("(unreadable: {})", why.message())
 }
 
 /// Elements of an array that one line shows.

@@ -313,6 +313,9 @@ impl Get {
         job: &mut FileJob<'_>,
         output: Option<&str>,
     ) -> Result<Outcome> {
+        if let Some(why) = value.unreadable() {
+            return Err(why.copy());
+        }
         if let AttributeValue::Array(array) = value {
             let part = self.parts.apply((**array).clone(), None)?;
             return self.output_array(&part, file, job, output);

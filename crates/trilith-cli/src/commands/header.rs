@@ -79,6 +79,10 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
         }
     }
     job.warn_all(file.warnings());
+    let mut unreadable = items.iter().flat_map(|item| &item.attributes).map(|attribute| attribute.value.unreadable());
+    if unreadable.any(|reason| reason.is_some()) {
+        return Ok(Outcome::Failed);
+    }
     let found = !items.is_empty() || !lines.is_empty();
     Ok(if found || key.is_none() { Outcome::Success } else { Outcome::Negative })
 }

@@ -306,7 +306,11 @@ impl TreePrinter {
             line.push_part(None, "  ".repeat(depth));
             let name = ItemAddress::attribute("", &attribute.name, 0).to_string();
             line.push_part(Some(StyleRole::Name), escape_controls(&name));
-            line.push_part(None, format!(": {}", escape_controls(&attribute.value.to_json())));
+            let value = match attribute.value.unreadable() {
+                Some(_) => attribute.value.literal_text(),
+                None => attribute.value.to_json(),
+            };
+            line.push_part(None, format!(": {}", escape_controls(&value)));
             if let Some(comment) = &attribute.comment {
                 line.push_part(None, format!("  / {}", escape_controls(comment)));
             }

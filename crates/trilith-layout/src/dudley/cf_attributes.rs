@@ -8,7 +8,7 @@
 //! user writes has no such conventions.
 
 use super::dudley_file::DudleyFile;
-use super::item_tree::{ItemTreeId, OutlineKind};
+use super::item_tree::{ItemTreeId, OutlineKind, StreamOutline};
 use std::sync::Arc;
 
 use crate::array::attribute::{AttributeRole, AttributeValue, ItemAttribute};
@@ -63,12 +63,28 @@ impl DudleyFile {
             }
         }
         for (name, id) in outline.attribute_items(id).filter(|(name, _)| fits(name)) {
-            let OutlineKind::Data(entry) = outline.kind(id) else { continue };
-            if let Ok(array) = self.array_of(entry).and_then(|array| self.decoded(&array)) {
-                all.push(ItemAttribute::new(name, AttributeValue::Array(Box::new(array))));
+            if let Some(value) = self.item_value(outline, id)? {
+                all.push(ItemAttribute::new(name, value));
             }
         }
         Ok(all)
+    }
+
+    /// Returns an item as the value of an attribute: an array, or nested lists of arrays, which are no deeper than the layout. `None` for
+    /// any other item.
+    fn item_value(&self, outline: &StreamOutline, id: ItemTreeId) -> Result<Option<AttributeValue>> {
+        match outline.kind(id) {
+            OutlineKind::Data(entry) => match self.array_of(entry).and_then(|array| self.decoded(&array)) {
+                Ok(array) => Ok(Some(AttributeValue::Array(Box::new(array)))),
+                Err(error) if error.kind().is_transient() => Err(error),
+                Err(why) => Ok(Some(AttributeValue::Unreadable(Arc::new(why)))),
+            },
+            OutlineKind::List => {
+                let children = outline.children(id).into_iter().map(|(_, child)| self.item_value(outline, child));
+                Ok(Some(AttributeValue::List(children.filter_map(Result::transpose).collect::<Result<_>>()?)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Returns the names of the attributes that the physical elements of an entry follow, and of those that describe these.

@@ -70,7 +70,7 @@ struct OutlineNode {
     is_unreadable: bool,
     /// `true` if it is only a part of another array, which users do not see.
     is_grid_part: bool,
-    /// `true` if it is an attribute of another node, and no child of the dict that holds it.
+    /// `true` if it is an attribute of another node. It is a child of the dict that holds it only if it cannot be read.
     is_attribute: bool,
     /// `true` if its children are in [`StreamOutline::entries`].
     is_indexed: bool,
@@ -91,7 +91,7 @@ pub struct StreamOutline {
     order: Vec<usize>,
     /// The arrays in chunks, by their paths.
     grids: HashMap<String, Result<ChunkedArray>>,
-    /// The attributes of a node that are arrays, with their names.
+    /// The attributes of a node that are items, with their names.
     attributes: HashMap<usize, Vec<(String, usize)>>,
 }
 
@@ -204,7 +204,8 @@ impl StreamOutline {
         nodes
     }
 
-    /// Enters an item as an attribute of the item that it names; does nothing for any other item.
+    /// Enters an item as an attribute of the item that it names; does nothing for any other item. An attribute that cannot be read is
+    /// an item as well, so that all who list items meet it.
     fn enter_attribute(&mut self, layout: &Layout, id: ItemId, (parent, node): (usize, usize)) {
         let owner = layout.attributes(id).find(|(name, _)| *name == OWNER_ATTRIBUTE).map(|(_, owner)| read_value(owner));
         let (Some(Attribute::Value(LayoutLiteral::Text(owner))), Some(name)) = (owner, layout.name(id)) else { return };
@@ -221,7 +222,7 @@ impl StreamOutline {
         }
     }
 
-    /// Returns the attributes of a node that are arrays, with their names.
+    /// Returns the attributes of a node that are items, with their names: arrays, lists of arrays, and those that cannot be read.
     pub fn attribute_items(&self, id: ItemTreeId) -> impl Iterator<Item = (&str, ItemTreeId)> {
         self.attributes.get(&id.0).into_iter().flatten().map(|(name, node)| (name.as_str(), ItemTreeId(*node)))
     }
@@ -421,7 +422,7 @@ impl StreamOutline {
         node.children
             .iter()
             .filter_map(|&child| {
-                let of = self.nodes.get(child).filter(|of| !of.is_grid_part && !of.is_attribute)?;
+                let of = self.nodes.get(child).filter(|of| !of.is_grid_part && (!of.is_attribute || of.is_unreadable))?;
                 let name = match &of.path_step {
                     PathStep::Name(name) | PathStep::Member(name) => Some(name.as_str()),
                     _ => None,
@@ -431,14 +432,19 @@ impl StreamOutline {
             .collect()
     }
 
-    /// Returns the items of a dict that are attributes of it, or of other items in it.
+    /// Returns `true` if a node is an attribute of another one.
+    pub fn is_attribute(&self, id: ItemTreeId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| node.is_attribute)
+    }
+
+    /// Returns the items of a dict that are attributes of it, or of other items in it, and none of [`StreamOutline::children`].
     pub fn attributes_in(&self, id: ItemTreeId) -> OutlineChildren<'_> {
         if self.attributes.is_empty() {
             return Vec::new();
         }
         let Some(node) = self.nodes.get(self.unwrap_typedef(id.0)) else { return Vec::new() };
         let named = |child: &usize| match self.nodes.get(*child) {
-            Some(OutlineNode { is_attribute: true, path_step: PathStep::Name(name), .. }) => {
+            Some(OutlineNode { is_attribute: true, is_unreadable: false, path_step: PathStep::Name(name), .. }) => {
                 Some((Some(name.as_str()), ItemTreeId(*child)))
             }
             _ => None,

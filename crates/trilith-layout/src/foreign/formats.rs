@@ -43,6 +43,8 @@ pub(super) struct ForeignFormat {
 const AT_START: MagicOffsets = &[0];
 /// HDF5 may have a header of somebody else in front.
 const HDF5_OFFSETS: MagicOffsets = &[0, 512, 1024, 2048];
+/// The name of HDF5, as `info` shows it.
+pub(super) const HDF5_NAME: &str = "HDF5";
 const ADVICE_PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const ADVICE_PROGRAM: &str = "name a data file";
 const ADVICE_UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
@@ -77,7 +79,7 @@ const fn unsupported_check(what: &'static str, is_it: fn(&[u8], &dyn Source) -> 
 /// All known formats. The first one that matches counts.
 pub(super) const FORMATS: &[ForeignFormat] = &[
     supported(
-        "HDF5",
+        HDF5_NAME,
         "an HDF5 file (as netCDF-4 files are)",
         MagicRule::Bytes(b"\x89HDF\r\n\x1a\n", HDF5_OFFSETS),
         super::hdf5::derive_layout,
@@ -95,7 +97,12 @@ pub(super) const FORMATS: &[ForeignFormat] = &[
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"II+\0", AT_START), alone!(tiff)),
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"MM\0+", AT_START), alone!(tiff)),
     // A user block may begin as a file of any format that is refused.
-    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Search(recognize::is_hdf5), super::hdf5::derive_layout),
+    supported(
+        HDF5_NAME,
+        "an HDF5 file (as netCDF-4 files are)",
+        MagicRule::Search(recognize::is_hdf5),
+        super::hdf5::derive_layout,
+    ),
     unsupported("a PNG image", b"\x89PNG\r\n\x1a\n", AT_START, ADVICE_PICTURE),
     unsupported("a GIF image", b"GIF8", AT_START, ADVICE_PICTURE),
     unsupported("a JPEG image", b"\xff\xd8\xff", AT_START, ADVICE_PICTURE),

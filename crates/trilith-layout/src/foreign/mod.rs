@@ -21,9 +21,9 @@ mod struct_strings;
 mod tiff;
 mod unsupported_formats;
 
-use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
+use self::formats::{FORMATS, ForeignFormat, HDF5_NAME, MagicRule, Support};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -89,14 +89,21 @@ pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -
 pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<(&'static str, Layout)>> {
     let start = read_start(&**source)?;
     let Some(format) = recognize_format(&start, &**source) else { return Ok(None) };
-    match format.support {
-        Support::Derived(name, derivation) => {
-            let layout =
-                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
-            Ok(Some((name, layout)))
-        }
-        Support::Unsupported(_) => Ok(None),
-    }
+    let derived = format.derive(source, resolve, limits);
+    // A user block may begin with the magic bytes of a format of which it has nothing else.
+    let is_empty = match &derived {
+        Ok(derived) => derived.as_ref().is_some_and(|(_, layout)| layout.item_count() <= 1),
+        Err(error) => matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported),
+    };
+    let followed = if is_empty { hidden_format(format, &start, &**source) } else { None };
+    followed.map_or(derived, |format| format.derive(source, resolve, limits))
+}
+
+/// Returns the row of HDF5 if a superblock follows a user block that begins as a file of another format.
+fn hidden_format(format: &ForeignFormat, start: &[u8], source: &dyn Source) -> Option<&'static ForeignFormat> {
+    let mut hdf5 = FORMATS.iter().filter(|format| matches!(format.support, Support::Derived(HDF5_NAME, _)));
+    let is_other = !matches!(format.support, Support::Derived(HDF5_NAME, _));
+    hdf5.find(|format| is_other && format.is_at(start, source))
 }
 
 /// Returns the comparison of uncompressed parts of a file of this format with the checksums that it states for them, if it has
@@ -104,7 +111,7 @@ pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits
 pub fn part_check(format: &str) -> Option<PartCheck> {
     match format {
         "NPZ" => Some(npz::part_check()),
-        "HDF5" => Some(hdf5::metadata_check()),
+        HDF5_NAME => Some(hdf5::metadata_check()),
         _ => None,
     }
 }
@@ -164,6 +171,13 @@ fn recognize_format(start: &[u8], source: &dyn Source) -> Option<&'static Foreig
 }
 
 impl ForeignFormat {
+    /// Returns the name of the format and the layout of a file; `None` if no layout can be derived.
+    fn derive(&self, source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<(&'static str, Layout)>> {
+        let Support::Derived(name, derivation) = self.support else { return Ok(None) };
+        let layout = derivation(source, resolve, limits);
+        layout.map(|layout| Some((name, layout))).map_err(|e| e.context(format!("{}, {}", source.name(), self.name)))
+    }
+
     /// Returns `true` if a file with these first bytes is of the format.
     fn is_at(&self, start: &[u8], source: &dyn Source) -> bool {
         match &self.magic {

@@ -21,7 +21,7 @@ const RESERVED_ATTRIBUTES: &[&str] = &[
     "asdf_tag",
     "asdf_value",
     "hdf5_type",
-    "hdf5_link",
+    LINK_ATTRIBUTE,
     "hdf5_external_link",
     "safetensors_dtype",
     "enum_names",
@@ -34,6 +34,9 @@ const RESERVED_ATTRIBUTES: &[&str] = &[
 
 /// The name of the attribute that makes an item an attribute of another one: the name of that, or an empty text for the dict.
 pub const OWNER_ATTRIBUTE: &str = "attribute_of";
+
+/// The name of the attribute that has the path to which a link leads.
+pub const LINK_ATTRIBUTE: &str = "hdf5_link";
 
 /// The prefix of an attribute of a conversion that describes another one.
 const ASDF_TYPE_PREFIX: &str = "asdf_type:";

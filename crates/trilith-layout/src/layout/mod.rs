@@ -81,8 +81,8 @@ pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
 pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
 pub use escape::{
-    ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, OWNER_ATTRIBUTE, PADDING_NAME, TYPE_PREFIX, attribute_name, is_attribute_type,
-    marked_name, own_attribute, own_name, own_value, read_own, read_value, split_attribute_type,
+    ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, LINK_ATTRIBUTE, OWNER_ATTRIBUTE, PADDING_NAME, TYPE_PREFIX, attribute_name,
+    is_attribute_type, marked_name, own_attribute, own_name, own_value, read_own, read_value, split_attribute_type,
 };
 #[doc(hidden)]
 pub use evaluation::LayoutEvaluation;

@@ -634,7 +634,8 @@ impl Layout {
     }
 
     /// Returns `true` if an attribute has this name.
-    pub(crate) fn has_attribute_name(&self, name: &str) -> bool {
+    #[doc(hidden)]
+    pub fn has_attribute_name(&self, name: &str) -> bool {
         self.names.find_symbol(name).is_some()
     }
 

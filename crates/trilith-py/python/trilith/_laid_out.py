@@ -37,6 +37,8 @@ def attributes(what, *, is_stored=False):
         elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in attrs:
             # The conventions of CF have another name for it.
             found["_FillValue"] = _typed(_number(value, dtype), dtype)
+        elif isinstance(value, Exception):
+            value = f"(unreadable: {value})"
         found[name] = "" if value is None else value
     if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and times(what) is None:
         found.setdefault("_FillValue", dtype.type(numpy.iinfo(dtype).min))

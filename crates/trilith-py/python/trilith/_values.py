@@ -49,7 +49,8 @@ class TaggedString(str):
 
 class Attributes(dict[str, typing.Any]):
     """The attributes of an item, by name: numpy scalars and arrays with the datatype of the file, strings, and None for an attribute
-    without a value. The values of a name that repeats, such as COMMENT of FITS, are a list.
+    without a value. The values of a name that repeats, such as COMMENT of FITS, are a list. The reason why an attribute cannot be read
+    is an exception, which looking it up raises.
 
     Attributes
     ----------
@@ -92,6 +93,33 @@ class Attributes(dict[str, typing.Any]):
             if unit is not None:
                 made.units.setdefault(name, unit)
         return made
+
+    def __getitem__(self, name: str) -> typing.Any:
+        return _readable(super().__getitem__(name))
+
+    def get(self, name: str, default: typing.Any = None) -> typing.Any:
+        """Returns the value of an attribute, or a default if there is none of the name.
+
+        Parameters
+        ----------
+        name : str
+            The name of the attribute.
+        default : object, optional
+            The value for a name that is missing.
+
+        Returns
+        -------
+        object
+            The value, or `default`.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> layout = trilith.Layout("x = u1 #: bits=12")
+        >>> trilith.open(b"\\x01", layout=layout)["x"].attrs.get("gain", 1.0)
+        1.0
+        """
+        return _readable(super().get(name, default))
 
     def __missing__(self, name):
         upper = name.upper() if self._ignores_case and isinstance(name, str) else name
@@ -151,7 +179,15 @@ def _attributes(values, comments, units, repeated, ignores_case):
     return made
 
 
+def _readable(value):
+    if isinstance(value, Exception):
+        raise value.with_traceback(None)
+    return value
+
+
 def _plain(value):
+    if isinstance(value, Exception):
+        return f"(unreadable: {value})"
     if isinstance(value, (numpy.generic, numpy.ndarray)):
         value = value.tolist()
     if isinstance(value, list):

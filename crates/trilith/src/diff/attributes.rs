@@ -10,9 +10,7 @@ use crate::file::{Item, ItemAddress};
 impl Comparer<'_> {
     /// Compares the attributes by their names, those of one name in their order, and the commentary of a FITS header as sequences.
     pub(super) fn compare_attributes(&mut self, pair: &ItemPair<'_>) -> Result<()> {
-        // The attributes that a conversion keeps are compared as a part of the tree.
-        let is_tree = |item: &Item<'_>| item.as_asdf().is_some() && item.backend().family() != "fits";
-        if is_tree(&pair.a) || is_tree(&pair.b) {
+        if !has_comparable_attributes(pair) {
             return Ok(());
         }
         let (a, b) = (comparable_attributes(&pair.a)?, comparable_attributes(&pair.b)?);
@@ -62,6 +60,17 @@ impl Differences<'_> {
     }
 }
 
+/// Returns `false` if an item is in a tree: the attributes that a conversion keeps are compared as a part of that.
+pub(super) fn has_comparable_attributes(pair: &ItemPair<'_>) -> bool {
+    let is_tree = |item: &Item<'_>| item.as_asdf().is_some() && item.backend().family() != "fits";
+    !is_tree(&pair.a) && !is_tree(&pair.b)
+}
+
+/// Returns `true` if an item is an attribute of another one.
+pub(super) fn is_attribute_item(item: &Item<'_>) -> bool {
+    item.as_dudley().is_some_and(|(file, id)| file.outline().is_ok_and(|outline| outline.is_attribute(id)))
+}
+
 /// The attributes that are compared: those of the user, without what the elements and their description tell. With them are the names
 /// of the axes.
 fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
@@ -99,7 +108,11 @@ impl AttributeGroup<'_> {
             let address = ItemAddress::attribute(pair.path.as_str(), &name, index).to_string();
             match (self.a.get(index), self.b.get(index)) {
                 (Some(a), Some(b)) => {
-                    if !out.same_value(&a.value, &b.value) {
+                    let is_unreadable = a.value.unreadable().or(b.value.unreadable()).is_some();
+                    if is_unreadable {
+                        let reason = |value: &AttributeValue| value.unreadable().map(|why| why.message().to_owned());
+                        out.push_difference(address.clone(), DifferenceKind::Unreadable, reason(&a.value), reason(&b.value));
+                    } else if !out.same_value(&a.value, &b.value) {
                         out.push_difference(address.clone(), DifferenceKind::Value, value_text(&a.value), value_text(&b.value));
                     }
                     if a.comment != b.comment && !out.is_attribute_ignored(&pair.path, &format!("{name}.comment"), index) {

@@ -97,6 +97,7 @@ fn plain_value(value: &AttributeValue) -> Option<Value> {
             _ => Value::from(number.to_string()).tagged(COMPLEX_TAG),
         },
         AttributeValue::List(values) => Value::seq(values.iter().map(plain_value).collect::<Option<Vec<_>>>()?).flow(),
+        AttributeValue::Unreadable(_) => return None,
         AttributeValue::Array(array) if array.datatype().as_struct().is_some() => return None,
         AttributeValue::Array(_) => plain_value(&value.to_lists().ok()?)?,
         _ => Value::null(),

@@ -14,8 +14,8 @@ use crate::core::unit::{Unit, UnitTable};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name,
-    selected_attributes,
+    Attribute, ItemId, LINK_ATTRIBUTE, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name,
+    read_value, selected_attributes,
 };
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData, index_of};
@@ -41,6 +41,15 @@ trait DudleyItems {
 
     /// Finds the item at an item path.
     fn find_item(&self, path: &str) -> Result<ResolvedItem>;
+
+    /// Finds the item at an item path or at a path of keys, and follows no link.
+    fn find_unlinked(&self, path: &str) -> Result<ResolvedItem>;
+
+    /// Returns the path to which a link leads, if the item is a link back to a group that it is in.
+    fn link_target(&self, at: &ItemLocation) -> Result<Option<String>>;
+
+    /// Returns a path with the path of the group in place of the first link back to one; `None` if there is no such link on the path.
+    fn path_past_link(&self, path: &str) -> Result<Option<String>>;
 
     fn describe_entry(&self, entry: &LayoutEntry) -> Result<ArrayDescription>;
 }
@@ -119,6 +128,48 @@ impl DudleyItems for DudleyFile {
             // A list is numbered by `[3]` there, and by `/3` in every family.
             None => Err(why.unwrap_or_else(|| items.no_item(path))),
         }
+    }
+
+    fn find_unlinked(&self, path: &str) -> Result<ResolvedItem> {
+        // The escapes of a JSON Pointer.
+        if path.contains('~')
+            && let Some(found) = not_found_as_none(backend::by_keys(self, path).map(Some))?
+        {
+            return Ok(found);
+        }
+        match self.find_item(path) {
+            // A name may look like a part of an item path: `a#b`.
+            Err(error) if error.kind().is_request() => backend::by_keys(self, path).map_err(|_| error),
+            found => found,
+        }
+    }
+
+    fn link_target(&self, at: &ItemLocation) -> Result<Option<String>> {
+        if matches!(at, ItemLocation::Array { array, .. } if array.datatype().item_size() > 0) {
+            return Ok(None);
+        }
+        // A member of structs is in no outline.
+        let outline = self.outline()?;
+        let Ok(id) = self.outline_id(at) else { return Ok(None) };
+        let Some(item) = outline.item(id).filter(|_| outline.kind(id) == OutlineKind::Null) else { return Ok(None) };
+        let target =
+            self.layout().attributes(item).find(|(name, _)| *name == LINK_ATTRIBUTE).map(|(_, target)| read_value(target));
+        let Some(Attribute::Value(LayoutLiteral::Text(target))) = target else { return Ok(None) };
+        let mut names = target.split('/').filter(|name| !name.is_empty());
+        let group = names.try_fold(ItemTreeId::ROOT, |group, name| outline.child_by_name(group, name));
+        Ok(group.map(|group| outline.path(group)))
+    }
+
+    fn path_past_link(&self, path: &str) -> Result<Option<String>> {
+        let ends = path.match_indices('/').map(|(end, _)| end).filter(|end| *end > 0);
+        for end in ends.chain([path.len()]) {
+            let (link, rest) = path.split_at(end);
+            let Some(found) = not_found_as_none(self.find_unlinked(link).map(Some))? else { continue };
+            if let Some(group) = self.link_target(&found.place)? {
+                return Ok(Some(format!("{group}{rest}")));
+            }
+        }
+        Ok(None)
     }
 
     fn describe_entry(&self, entry: &LayoutEntry) -> Result<ArrayDescription> {
@@ -260,17 +311,22 @@ impl Backend for DudleyFile {
     }
 
     fn find(&self, path: &str) -> Result<ResolvedItem> {
-        // The escapes of a JSON Pointer.
-        if path.contains('~')
-            && let Some(found) = not_found_as_none(backend::by_keys(self, path).map(Some))?
-        {
-            return Ok(found);
+        let mut found = self.find_unlinked(path);
+        if !self.layout().has_attribute_name(LINK_ATTRIBUTE) {
+            return found;
         }
-        match self.find_item(path) {
-            // A name may look like a part of an item path: `a#b`.
-            Err(error) if error.kind().is_request() => backend::by_keys(self, path).map_err(|_| error),
-            found => found,
+        // The path of a group has no links, so that each step leads through one of those in the path that was asked for.
+        let mut past = Cow::Borrowed(path);
+        for _ in 0..=path.matches('/').count() {
+            let may_have_link = match &found {
+                Ok(found) => self.link_target(&found.place)?.is_some(),
+                Err(error) => error.kind().is_request(),
+            };
+            let Some(next) = (if may_have_link { self.path_past_link(&past)? } else { None }) else { break };
+            past = Cow::Owned(next);
+            found = self.find_unlinked(&past);
         }
+        found
     }
 
     fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {

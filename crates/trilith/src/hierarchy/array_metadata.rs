@@ -153,6 +153,7 @@ fn value_to_json(said: &AttributeValue) -> JsonValue {
             Ok(lists) => value_to_json(&lists),
             Err(_) => JsonValue::Text(said.literal_text()),
         },
+        AttributeValue::Unreadable(_) => JsonValue::Text(said.literal_text()),
         // An attribute that is only there.
         _ => JsonValue::Text(String::new()),
     }

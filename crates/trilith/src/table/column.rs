@@ -160,6 +160,9 @@ impl Column {
                     None if self.path.is_empty() => place.file.root().header().find(selector)?,
                     found => found,
                 };
+                if let Some(why) = found.as_ref().and_then(|found| found.value.unreadable()) {
+                    return Err(why.copy());
+                }
                 match found {
                     Some(found) => self.with_value(attribute_cell(&part_value(&found, selector.part))),
                     None => {

@@ -264,8 +264,20 @@ impl Attribute {
         }
         let shown = here.decoded_elements()?;
         builder.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;
-        shown.write_element_parts(builder)?;
-        here.write_member_lists(name, builder)
+        shown.write_element_parts(builder)
+    }
+
+    /// Writes the members of structs that are lists of variable length: attributes of the owner, each an item.
+    pub(super) fn write_varlen_members(
+        &self,
+        at: &LinkedFile,
+        name: &str,
+        owner: &str,
+        builder: &mut LayoutBuilder,
+    ) -> Result<()> {
+        let (file, heaps, typed) = (&at.file, &at.heaps, &self.datatype);
+        let shape = self.dataspace.shape.as_deref().unwrap_or(&[]);
+        VarlenElements { at, file, heaps, typed, shape, bytes: &self.data }.write_member_lists(name, Some(owner), builder)
     }
 
     /// A text of variable length.

@@ -228,7 +228,7 @@ impl Dataset {
         let (file, heaps) = (&at.file, &at.heaps);
         let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
-        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, builder)
+        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, None, builder)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.

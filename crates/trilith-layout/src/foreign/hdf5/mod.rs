@@ -2,9 +2,9 @@
 //!
 //! Read are superblocks of version 0 to 3, old and new groups, and compact, contiguous and chunked storage with every index.
 //! Groups become dicts, datasets arrays (in chunks, if they are), attributes `#:` comments. A part that cannot be read is an
-//! unreadable item; an attribute is then the item `OWNER@NAME`. A soft link to a dataset is that dataset again, and so is one to
-//! another file, and one that leads back to a group that it is in is an item without elements. A virtual dataset is made of items
-//! that are not shown.
+//! unreadable item; an attribute is then the item `OWNER@NAME`, too. A soft link to a dataset is that dataset again, and so is one to
+//! another file, and one that leads back to a group that it is in is an item without elements, which names the group. A virtual
+//! dataset is made of items that are not shown.
 
 mod attributes;
 mod btree;
@@ -45,7 +45,7 @@ use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef, read_vec};
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE, StorageField};
+use crate::layout::{ItemSpec, LINK_ATTRIBUTE, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE, StorageField};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -135,6 +135,11 @@ fn reference_form(list: &Attribute) -> ReferenceForm {
     form.unwrap_or(ReferenceForm::Object)
 }
 
+/// The error for a link that leads to more links than the HDF5 library follows.
+fn endless_error(link: &str) -> Error {
+    Error::malformed(format!("{link}, which leads to more than {MAX_LINKS} links"))
+}
+
 /// Derives the layout of a file, once through.
 fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowledge) -> Result<DerivedLayout> {
     let mut builder = LayoutBuilder::new("an HDF5 file", &file.limits);
@@ -222,14 +227,9 @@ impl LayoutWriter<'_> {
     fn write_soft_link(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
         match self.external_files.resolve_path(&self.addresses, to, group) {
             Ok(Some(found)) => self.object_in(found, name, path),
-            Ok(None) => {
-                self.name_only(name, &format!("a link to {to}, which leads to more than {MAX_LINKS} links"), ("hdf5_link", to))
-            }
+            Ok(None) => self.unreadable_link(name, &endless_error(&format!("a link to {to}")), (LINK_ATTRIBUTE, to)),
             Err(error) if error.kind().is_transient() => Err(error),
-            Err(why) => {
-                self.builder.write_unreadable_item(name, &why)?;
-                self.builder.write_attribute("hdf5_link", to)
-            }
+            Err(why) => self.unreadable_link(name, &why, (LINK_ATTRIBUTE, to)),
         }
     }
 
@@ -247,22 +247,15 @@ impl LayoutWriter<'_> {
         let (said, target) = (format!("a link to {to} in the file {file}"), format!("{file}:{to}"));
         match other.and_then(|other| self.external_files.resolve_path(&other, to, other.file.root)) {
             Ok(Some(found)) => self.object_in(found, name, path),
-            Ok(None) => {
-                let said = format!("{said}, which leads to more than {MAX_LINKS} links");
-                self.name_only(name, &said, ("hdf5_external_link", &target))
-            }
+            Ok(None) => self.unreadable_link(name, &endless_error(&said), ("hdf5_external_link", &target)),
             Err(error) if error.kind().is_transient() => Err(error),
-            Err(why) => {
-                self.builder.write_unreadable_item(name, &with_subject(&said, &why, why.kind()))?;
-                self.builder.write_attribute("hdf5_external_link", target.as_str())
-            }
+            Err(why) => self.unreadable_link(name, &with_subject(&said, &why, why.kind()), ("hdf5_external_link", &target)),
         }
     }
 
-    /// A link that leads to nothing new: an item without elements, so that the name is not lost.
-    fn name_only(&mut self, name: &str, said: &str, (word, target): (&str, &str)) -> Result<()> {
-        self.builder.write_item(name, &ItemSpec::null())?;
-        self.builder.write_doc_lines(said)?;
+    /// A link that leads to no object.
+    fn unreadable_link(&mut self, name: &str, why: &Error, (word, target): (&str, &str)) -> Result<()> {
+        self.builder.write_unreadable_item(name, why)?;
         self.builder.write_attribute(word, target)
     }
 
@@ -278,8 +271,9 @@ impl LayoutWriter<'_> {
             if let Some((_, _, known)) =
                 self.open_groups.iter().find(|(file, open, _)| (*file, *open) == (at.number, address)).cloned()
             {
-                let said = format!("a link back to {known}, the group that it is in");
-                return self.name_only(name, &said, ("hdf5_link", &known));
+                self.builder.write_item(name, &ItemSpec::null())?;
+                self.builder.write_doc_lines(&format!("a link back to {known}, the group that it is in"))?;
+                return self.builder.write_attribute(LINK_ATTRIBUTE, known.as_str());
             }
             let links = match read_group_links(&at.file, &header) {
                 Ok(links) => links,
@@ -571,14 +565,14 @@ impl LayoutWriter<'_> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
             let at = &self.addresses;
-            self.builder.or_unreadable(&name, |builder| {
-                attribute.write_item(at, &name, builder)?;
-                builder.write_attribute(OWNER_ATTRIBUTE, owner)
-            })?;
+            self.builder.or_unreadable(&name, |builder| attribute.write_item(at, &name, builder))?;
+            self.builder.write_attribute(OWNER_ATTRIBUTE, owner)?;
+            attribute.write_varlen_members(at, &name, owner, &mut self.builder)?;
         }
         for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };
             self.builder.write_unreadable_item(&format!("{owner}@{name}"), &why)?;
+            self.builder.write_attribute(OWNER_ATTRIBUTE, owner)?;
         }
         Ok(())
     }

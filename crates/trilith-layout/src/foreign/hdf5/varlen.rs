@@ -11,7 +11,7 @@ use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, Result};
 use crate::foreign::struct_strings::{self, MemberTreatment};
-use crate::layout::{ElementParts, ElementSpec, ItemSpec, LayoutBuilder, PartKind, PartMove, TypeSpec};
+use crate::layout::{ElementParts, ElementSpec, ItemSpec, LayoutBuilder, OWNER_ATTRIBUTE, PartKind, PartMove, TypeSpec};
 
 /// Elements with parts that are stored elsewhere.
 pub(super) struct VarlenElements<'a> {
@@ -185,8 +185,9 @@ impl VarlenElements<'_> {
         write(builder, &if count == 0 { item } else { item.with_offset(at) })
     }
 
-    /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
-    pub(super) fn write_member_lists(&self, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
+    /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`. Those of an attribute are
+    /// attributes of its `owner`.
+    pub(super) fn write_member_lists(&self, name: &str, owner: Option<&str>, builder: &mut LayoutBuilder) -> Result<()> {
         for list in &self.typed.varlen_members {
             let name = format!("{name}@{}", list.path);
             builder.or_unreadable(&name, |builder| {
@@ -201,6 +202,9 @@ impl VarlenElements<'_> {
                 }
                 self.lists_at(&name, element, &bytes, &[self.shape, &*list.dims].concat(), builder)
             })?;
+            if let Some(owner) = owner {
+                builder.write_attribute(OWNER_ATTRIBUTE, owner)?;
+            }
         }
         Ok(())
     }
