@@ -14,11 +14,12 @@ mod series;
 mod trailing_bytes;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use self::ifd::{Ifd, Tag, TiffFile, Values};
 use self::image::TiffImage;
 use self::series::PageSeries;
-use crate::bytes::SourceRef;
+use crate::bytes::{ReadAhead, SourceRef};
 use crate::error::{Error, Result, ResultExt};
 use crate::layout::{AttributeType, BYTES_TYPE, Layout, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
 use crate::limits::Limits;
@@ -138,7 +139,9 @@ struct Page {
 
 /// The layout of a TIFF file.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
-    let file = TiffFile::open(source, limits)?;
+    // Tags and directories are a few bytes each, and close together.
+    let nearby: SourceRef = Arc::new(ReadAhead::new(source.clone()));
+    let file = TiffFile::open(&nearby, limits)?;
     let mut seen = HashSet::new();
     let (directories, broken) = file.read_directories(&mut seen)?;
     if directories.is_empty() {
