@@ -215,6 +215,19 @@ def test_group_without_arrays_names_those_that_have_some(tmp_path):
     trilith.write(tmp_path / "a.asdf", {"run": {"night": {"x": np.arange(3)}}, "note": "text"})
     with pytest.warns(UserWarning, match="groups with arrays are run/night: group='run/night'"):
         xarray.open_dataset(tmp_path / "a.asdf", engine="trilith")
+    (tmp_path / "a.asdf").write_bytes(trilith.dumps({"empty": {"note": "text"}, "run": {"x": np.arange(3)}}))
+    with pytest.warns(UserWarning, match="groups with arrays are run: group='run'"):
+        xarray.open_dataset(tmp_path / "a.asdf", engine="trilith", group="empty")
+
+
+def test_cards_of_an_hdu_without_data_are_attributes(tmp_path):
+    """Tier: rest. The peer is astropy."""
+    xarray, fits = pytest.importorskip("xarray"), pytest.importorskip("astropy.io.fits")
+    primary = fits.PrimaryHDU()
+    primary.header["EXPTIME"] = 350.0
+    fits.HDUList([primary, fits.ImageHDU(np.zeros((2, 3)), name="SCI")]).writeto(tmp_path / "a.fits")
+    with pytest.warns(UserWarning, match="groups with arrays are fits/1"):
+        assert xarray.open_dataset(tmp_path / "a.fits", engine="trilith", group="fits/0").attrs["EXPTIME"] == 350.0
 
 
 def test_dropped_variables_change_no_others(tmp_path):

@@ -174,15 +174,16 @@ fn print_report(
     if report.notes > 0 && !session.args.quiet {
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
+    let is_foreign = file.as_dudley().is_some_and(DudleyFile::is_foreign);
     // A FITS file without an ASDF file in it.
     let has_headers = file.as_asdf().and_then(AsdfFile::container).is_some_and(|found| found.hdu == 0);
     let part = match subject {
         VerdictSubject::File => "",
-        // The damage may be in the headers.
-        VerdictSubject::Part { is_damaged: true } if has_headers && report.is_valid() => return Ok(()),
+        // The damage may be in the headers, or in the metadata.
+        VerdictSubject::Part { is_damaged: true } if (has_headers || is_foreign) && report.is_valid() => return Ok(()),
         VerdictSubject::Part { .. } if has_headers => "headers ",
         VerdictSubject::Part { .. } if file.as_asdf().is_some() => "tree ",
-        VerdictSubject::Part { .. } if file.as_dudley().is_some_and(DudleyFile::is_foreign) => "metadata ",
+        VerdictSubject::Part { .. } if is_foreign => "metadata ",
         VerdictSubject::Part { .. } => "layout ",
     };
     out.write_line(&match report.is_valid() {

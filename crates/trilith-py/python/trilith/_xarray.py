@@ -62,10 +62,14 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(self, filename_or_obj, *, group=None, **how):
         """One group: the top, or that of a path."""
+        asked = dict(how)
         node = _top(filename_or_obj, group, how)
         dataset = _opened(node, how, _AxisNames())
-        if not dataset.variables and (found := list(itertools.islice(_groups_with_arrays(node, ""), 3))):
-            warnings.warn(f"there is no array in this group; groups with arrays are {', '.join(found)}: group={found[0]!r}", stacklevel=3)
+        if not dataset.variables:
+            below = itertools.islice(_groups_with_arrays(node, (group or "").strip("/")), 3)
+            if found := list(below) or list(itertools.islice(_groups_with_arrays(_top(filename_or_obj, None, asked), ""), 3)):
+                what = "there is no array in this group; groups with arrays are"
+                warnings.warn(f"{what} {', '.join(found)}: group={found[0]!r}", stacklevel=3)
         return dataset
 
     def open_groups_as_dict(self, filename_or_obj, *, group=None, **how):
@@ -145,7 +149,8 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     if _is_written(node):
         return _written(node, drop), False
     readable = dict(_readable(node, drop))
-    is_declared = _is_laid_out(node) or _is_set(node) or any(item.attrs for item in map(_array, readable.values()) if item is not None)
+    held = [item for item in map(_array, readable.values()) if item is not None]
+    is_declared = _is_laid_out(node) or _is_set(node) or bool(node.attrs) or any(item.attrs for item in held)
     drop = set() if is_declared else drop
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
