@@ -65,8 +65,8 @@ pub struct DerivedLayout {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and the errors of reading.
+/// Returns [`ErrorKind::Malformed`] if the metadata of the file are damaged,
+/// [`ErrorKind::Unsupported`] for what no layout can say, and the errors of reading.
 pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<DerivedLayout>> {
     derive_with(source, &NoReferences, limits)
 }
@@ -119,7 +119,7 @@ pub fn part_check(format: &str) -> Option<PartCheck> {
 /// Compares the CRC-32 of each member of an NPZ archive.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the directory of the archive is damaged, and the errors of reading.
+/// Returns [`ErrorKind::Malformed`] if the directory of the archive is damaged, and the errors of reading.
 #[doc(hidden)]
 pub fn compare_members(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<PartSum>> {
     npz::check_member_checksums(source, limits, progress)
@@ -128,7 +128,7 @@ pub fn compare_members(source: &SourceRef, limits: &Limits, progress: Progress<'
 /// Compares the checksums of the metadata of an HDF5 file that lead to items.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the superblock cannot be read, and the errors of reading.
+/// Returns [`ErrorKind::Malformed`] if the superblock cannot be read, and the errors of reading.
 #[doc(hidden)]
 pub fn compare_metadata(source: &SourceRef, limits: &Limits) -> Result<MetadataChecksums> {
     hdf5::check_metadata_checksums(source, limits)
