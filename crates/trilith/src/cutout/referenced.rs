@@ -1,10 +1,9 @@
 //! HDUs that the coordinates of an image refer to: arrays of distortions, and tables of coordinates.
 
-use trilith_wcs::HeaderKeywords;
-
 use super::is_sum;
 use crate::error::Result;
 use crate::fits::{Card, CardValue, FitsFile, Hdu, HduData, Header};
+use crate::wcs::card_keywords;
 
 /// Keywords of the parameters of a distortion in an array.
 const PARAMETERS: [&str; 2] = ["DP", "D2IM"];
@@ -28,7 +27,7 @@ impl ReferencedHdus {
     /// Copies the HDUs that a header refers to, for an image that begins at a pixel of the original. An array whose places move in two
     /// ways, because chips share it, gets another EXTVER.
     pub(super) fn copy(&mut self, fits: &FitsFile, start: &[i64], header: &mut Header) -> Result<()> {
-        for reference in read_keywords(header).array_references() {
+        for reference in card_keywords(header).array_references() {
             let is_it = |hdu: &&Hdu| hdu.version() == reference.version && hdu.name().eq_ignore_ascii_case(&reference.extension);
             let Some(hdu) = fits.hdus().iter().find(is_it) else { continue };
             let start = match (&reference.column, start) {
@@ -67,19 +66,6 @@ impl ReferencedHdus {
     pub(super) fn has(&self, index: usize) -> bool {
         self.copies.iter().any(|copy| copy.index == index)
     }
-}
-
-fn read_keywords(header: &Header) -> HeaderKeywords {
-    let mut keywords = HeaderKeywords::default();
-    for card in header.cards() {
-        match card.value() {
-            CardValue::Integer(number) => keywords.insert_number(card.keyword(), *number as f64),
-            CardValue::Float(number) => keywords.insert_number(card.keyword(), *number),
-            CardValue::Text(text) => keywords.insert_text(card.keyword(), text),
-            _ => {}
-        }
-    }
-    keywords
 }
 
 /// A card of an array in which the pixels are those of the cutout.

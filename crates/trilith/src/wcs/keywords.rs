@@ -7,7 +7,7 @@ use super::gwcs::to_wcs_limits;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind, header_without_rows};
-use crate::fits::{Card, CardValue};
+use crate::fits::{Card, CardValue, Header};
 use crate::yaml::Scalar;
 
 /// Keywords of a header that are read, at most.
@@ -120,11 +120,10 @@ fn collect_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKe
         ItemKind::List if lists == CardLists::Accepted => {}
         _ => return Ok(None),
     }
-    let mut found = KeywordCollector::default();
     if let Some(header) = header_without_rows(item) {
-        header.cards().iter().take(MAX_KEYWORDS).for_each(|card| found.insert_card(card));
-        return Ok(Some(found.into_keywords()));
+        return Ok(Some(card_keywords(header)));
     }
+    let mut found = KeywordCollector::default();
     for (name, child) in item.children()?.into_iter().take(MAX_KEYWORDS) {
         if let Some(name) = name {
             found.insert(&name, &child);
@@ -135,6 +134,13 @@ fn collect_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKe
         }
     }
     Ok(Some(found.into_keywords()))
+}
+
+/// The keywords of the cards of a header.
+pub(crate) fn card_keywords(header: &Header) -> HeaderKeywords {
+    let mut found = KeywordCollector::default();
+    header.cards().iter().take(MAX_KEYWORDS).for_each(|card| found.insert_card(card));
+    found.into_keywords()
 }
 
 /// Keywords as they are read.

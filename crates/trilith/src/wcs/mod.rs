@@ -29,6 +29,7 @@ mod sky_position;
 mod transforms;
 mod units;
 
+pub(crate) use keywords::card_keywords;
 pub use locate::find_coordinates;
 pub(crate) use locate::wcs_at;
 pub use points::{PointColumn, PointTable};
