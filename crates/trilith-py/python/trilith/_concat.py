@@ -88,7 +88,9 @@ def concat(
     for name, part in zip(names, parts, strict=True):
         if odd := next((word for word in _MEANINGS if str(part.attrs.get(word)) != str(parts[0].attrs.get(word))), None):
             what = f"{name}: {path} has {odd}={part.attrs.get(odd)!r}, and {parts[0].attrs.get(odd)!r} in {names[0]}"
-            raise _named(ValueError(f'{what}; xarray.open_mfdataset(files, engine="trilith") converts both'), name)
+            is_time = " since " in str(part.attrs.get("units"))
+            hint = '; xarray.open_mfdataset(files, engine="trilith") joins the dates' if is_time else ""
+            raise _named(ValueError(what + hint), name)
     if join == "new" and any(part.shape != parts[0].shape for part in parts):
         other = next(n for n, part in zip(names, parts, strict=True) if part.shape != parts[0].shape)
         raise _named(ValueError(f"{other}: {path} has another shape than in {names[0]}"), other)

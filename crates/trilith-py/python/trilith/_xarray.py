@@ -149,13 +149,15 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     if _is_written(node):
         return _written(node, drop), False
     readable = dict(_readable(node, drop))
-    held = [item for item in map(_array, readable.values()) if item is not None]
-    is_declared = _is_laid_out(node) or _is_set(node) or bool(node.attrs) or any(item.attrs for item in held)
+    laid_out, is_set = _is_laid_out(node), _is_set(node)
+    # The attributes of an ASDF file are annotations: a file that was converted has those of its source.
+    held = {} if laid_out or is_set else {str(key): _array(value) for key, value in readable.items()}
+    annotated = {key for key, array in held.items() if array is not None and array.attrs}
+    is_declared = laid_out or is_set or bool(annotated or node.attrs)
     drop = set() if is_declared else drop
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
     lists = dict(_lists(readable, drop)) if getattr(node, "_form", None) == "derived" else {}
-    laid_out, is_set = _is_laid_out(node), _is_set(node)
     names = _dimensions(node, arrays, dims or {}, axes, lists)
     coordinates = {key for key, array in arrays.items() if array._axes[1]}
     # A parameter that is the length of a dimension is no variable.
@@ -165,8 +167,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     masks = None if is_stored else "exact" if is_set else "float"
     coordinates |= set(unequal)
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
-    # The attributes of an ASDF file are annotations: a file that was converted has those of its source.
-    declared = arrays if laid_out or is_set else {key: array for key, array in arrays.items() if array.attrs}
+    declared = arrays if laid_out or is_set else {key: array for key, array in arrays.items() if key in annotated}
     said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in declared.items()}
     is_derived = laid_out and node._form == "derived"
     hidden = _geotiff.overviews(arrays, said) if is_derived else ()
