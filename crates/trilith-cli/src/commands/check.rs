@@ -52,7 +52,7 @@ impl Check {
             Ok(examined) => examined,
             // The other checks may still find what is wrong.
             Err(error) if is_undecided(&error) => {
-                let mut value = undecided(job, &error);
+                let mut value = report_undecided(job, &error);
                 value["checksums"] = json!([]);
                 value["coverage"] = json!([]);
                 verify::ExaminedBytes { outcome: Outcome::Failed, value, is_open: false }
@@ -64,7 +64,7 @@ impl Check {
         let validated = match verified.is_open || is_malformed && job.session.args.json {
             true => match validators.examine(job, VerdictSubject::Part { is_damaged: verified.outcome == Outcome::Negative }) {
                 Ok(part) => Some(part),
-                Err(error) if is_undecided(&error) => Some((Outcome::Failed, undecided(job, &error))),
+                Err(error) if is_undecided(&error) => Some((Outcome::Failed, report_undecided(job, &error))),
                 Err(error) => return Err(error),
             },
             false => None,
@@ -100,7 +100,7 @@ impl Check {
 }
 
 /// Prints why a check could not be made, and returns its JSON.
-fn undecided(job: &mut FileJob<'_>, error: &Error) -> Value {
+fn report_undecided(job: &mut FileJob<'_>, error: &Error) -> Value {
     let text = error_with_advice(error);
     job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
     json!({"file": job.name, "valid": null, "problems": [error_problem(error, None, None)]})
