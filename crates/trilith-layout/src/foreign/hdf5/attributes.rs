@@ -1,6 +1,8 @@
 //! Attributes: their values, and where those are.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::btree;
 use super::datatype::{Dataspace, LayoutDatatype, StringPad, UnmappedKind, as_integer};
@@ -25,7 +27,8 @@ const MAX_INLINE_VALUES: usize = 1024;
 /// An attribute of a group or a dataset.
 pub(super) struct Attribute {
     pub name: String,
-    pub datatype: LayoutDatatype,
+    /// Shared by the attributes with the same message.
+    pub datatype: Arc<LayoutDatatype>,
     pub dataspace: Dataspace,
     data: Vec<u8>,
     /// The offset of its value; 0 if the value has no separate place.
@@ -53,8 +56,9 @@ pub(super) fn read_all(file: &Hdf5File, header: &ObjectHeader) -> (Vec<Attribute
     // The index has them in the order of their hashes.
     more.sort_by_key(|(order, _)| *order);
     let apart = more.iter().map(|(_, message)| message);
+    let mut known = KnownDatatypes::new();
     for message in header.messages.iter().filter(|message| message.kind == kind::MSG_ATTRIBUTE).chain(apart) {
-        match read_attribute(file, message) {
+        match read_attribute(file, message, &mut known) {
             Ok(attribute) => found.push(attribute),
             Err(error) => refused.push(error),
         }
@@ -81,17 +85,24 @@ fn read_dense(file: &Hdf5File, message: &HeaderMessage, found: &mut Vec<(u64, He
     })
 }
 
-fn read_attribute(file: &Hdf5File, message: &HeaderMessage) -> Result<Attribute, UnreadableAttribute> {
+/// The element types of attributes, by the bytes of their messages.
+type KnownDatatypes = HashMap<Vec<u8>, Arc<LayoutDatatype>>;
+
+fn read_attribute(
+    file: &Hdf5File,
+    message: &HeaderMessage,
+    known: &mut KnownDatatypes,
+) -> Result<Attribute, UnreadableAttribute> {
     let mut name = String::new();
     let read = match message.is_shared {
-        true => resolve_shared(file, message).and_then(|message| read_message(file, &message, &mut name)),
-        false => read_message(file, message, &mut name),
+        true => resolve_shared(file, message).and_then(|message| read_message(file, &message, known, &mut name)),
+        false => read_message(file, message, known, &mut name),
     };
     read.map_err(|why| UnreadableAttribute { name, reason: why })
 }
 
 /// Reads an attribute; its name is given out as soon as it is known.
-fn read_message(file: &Hdf5File, message: &HeaderMessage, found: &mut String) -> Result<Attribute> {
+fn read_message(file: &Hdf5File, message: &HeaderMessage, known: &mut KnownDatatypes, found: &mut String) -> Result<Attribute> {
     let mut at = file.field_reader(&message.data, message.address);
     let (version, flags) = (at.uint(1)?, at.uint(1)?);
     if !(1..=3).contains(&version) {
@@ -112,7 +123,14 @@ fn read_message(file: &Hdf5File, message: &HeaderMessage, found: &mut String) ->
     };
     let datatype = part(&mut at, sizes.1, kind::MSG_DATATYPE, version > 1 && flags & 1 != 0)?;
     let space = part(&mut at, sizes.2, kind::MSG_DATASPACE, version > 1 && flags & 2 != 0)?;
-    let typed = LayoutDatatype::read_datatype_message(file, &datatype.data, datatype.address)?;
+    let typed = match known.get(&datatype.data) {
+        Some(typed) => typed.clone(),
+        None => {
+            let typed = Arc::new(LayoutDatatype::read_datatype_message(file, &datatype.data, datatype.address)?);
+            known.insert(datatype.data, typed.clone());
+            typed
+        }
+    };
     let space = Dataspace::read_dataspace_message(file, &space.data, space.address)?;
     let address = if message.address == 0 { 0 } else { at.position().saturating_sub(file.base_address) };
     Ok(Attribute { name, datatype: typed, dataspace: space, data: at.remaining().to_vec(), address })
@@ -207,7 +225,7 @@ impl Attribute {
         }
         let element = match &self.datatype.special {
             UnmappedKind::Sequence(element) => element,
-            _ => &self.datatype,
+            _ => &*self.datatype,
         };
         match &element.special {
             UnmappedKind::Text | UnmappedKind::Sequence(_) | UnmappedKind::Raw(_) | UnmappedKind::InMember(_) => {
@@ -225,7 +243,7 @@ impl Attribute {
     /// Returns the element format and the bytes of the `count` elements, decoded if necessary.
     fn decode_elements(&self, file: &Hdf5File, count: u64) -> Result<(Cow<'_, LayoutDatatype>, Cow<'_, [u8]>)> {
         let Some((datatype, word)) = &self.datatype.number_filter else {
-            return Ok((Cow::Borrowed(&self.datatype), Cow::Borrowed(&self.data)));
+            return Ok((Cow::Borrowed(&*self.datatype), Cow::Borrowed(&self.data)));
         };
         let (filters, size) =
             (FilterPipeline::from_steps(std::slice::from_ref(word)), count.saturating_mul(datatype.item_size()));
@@ -239,7 +257,7 @@ impl Attribute {
     pub(super) fn write_item(&self, at: &LinkedFile, name: &str, builder: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let shape = self.dataspace.shape.as_deref().unwrap_or(&[]);
-        let mut typed = self.datatype.clone();
+        let mut typed = (*self.datatype).clone();
         if !typed.references.is_empty() {
             typed.resolve_references(at, &self.data)?;
         }
