@@ -77,7 +77,7 @@ pub use stored::{OutsidePixel, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
-pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, hdu_list, physical_node, to_value};
+pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, hdu_items, physical_node, to_value};
 #[doc(hidden)]
 pub use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};

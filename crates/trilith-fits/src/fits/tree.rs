@@ -77,7 +77,8 @@ pub enum ConsumedNode<'t> {
 /// # Ok::<(), trilith_fits::Error>(())
 /// ```
 pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<FitsTree> {
-    let (list, mut kept, mut is_strict) = (hdu_list(fits, true, data)?, Vec::new(), true);
+    let list = Value::seq(hdu_items(fits, true, data).collect::<Result<Vec<_>>>()?);
+    let (mut kept, mut is_strict) = (Vec::new(), true);
     let mut heaps = Value::map::<&str, Value>([]);
     for (hdu, item) in fits.hdus().iter().zip(list.items()) {
         let triples = item.get("header").map_or(&[][..], Value::items);
@@ -107,20 +108,21 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
     Ok(FitsTree { fits: list, cards, heaps, is_strict })
 }
 
-/// Returns the `fits` list of a FITS file alone, with or without the cards in its headers.
-///
-/// # Errors
-/// Returns the errors of `data`.
-pub fn hdu_list(fits: &FitsFile, has_cards: bool, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<Value> {
-    let hdus = fits.hdus().iter().map(|hdu| {
+/// Makes the items of the `fits` list of a FITS file, one for each HDU, with or without the cards of its header. An item is the error of
+/// `data` if that returns one.
+pub fn hdu_items(
+    fits: &FitsFile,
+    has_cards: bool,
+    data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>,
+) -> impl Iterator<Item = Result<Value>> {
+    fits.hdus().iter().map(move |hdu| {
         let cards = if has_cards { hdu.header().cards() } else { &[] };
         let mut item = Value::map([("header", Value::seq(cards.iter().map(|card| card_triple(card).flow())))]);
         if let Some(node) = data(hdu)? {
             item.set("data", node);
         }
         Ok(item)
-    });
-    Ok(Value::seq(hdus.collect::<Result<Vec<_>>>()?))
+    })
 }
 
 /// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if it exists, and `array` opens the arrays.

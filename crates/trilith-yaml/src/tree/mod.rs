@@ -62,7 +62,7 @@ use build::RecordBuilder;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Directives, print_with_events};
+use crate::yaml::{Directives, Event, print_list_with_events};
 
 /// The key of the reason in the node of an array that cannot be read.
 #[doc(hidden)]
@@ -187,13 +187,28 @@ impl Tree {
         Ok(parts.into_tree(text, head, origin))
     }
 
-    /// Returns the tree of the text that [`print_document`] makes of a value. The text is not parsed: the printer knows the nodes.
+    /// Returns the tree of a mapping with one entry, a list. `tags` are those of the mapping and of the list. The text is that of
+    /// [`print_document`], and it is not parsed: the printer knows the nodes. No more than one item exists at a time.
     ///
     /// # Errors
-    /// Returns the errors of [`Tree::parse`] for a value that is over a limit, or that has an alias without its anchor.
+    /// Returns the errors of `items`, and those of [`Tree::parse`] for a list that is over a limit, or that has an alias without its
+    /// anchor.
     #[doc(hidden)]
-    pub fn from_value(value: &Value, options: &PrintOptions, origin: TextOrigin, limits: &Limits) -> Result<Self> {
-        let (text, events) = print_with_events(value, options);
+    pub fn from_list(
+        key: &str,
+        tags: [&str; 2],
+        items: impl Iterator<Item = Result<Value>>,
+        options: &PrintOptions,
+        origin: TextOrigin,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let mut failed = None;
+        let items = items.map_while(|item| item.map_err(|error| failed = Some(error)).ok());
+        let printed = print_list_with_events(key, tags, items, options);
+        failed.map_or_else(|| Self::from_printed(printed, origin, limits), Err)
+    }
+
+    fn from_printed((text, events): (String, Vec<Event>), origin: TextOrigin, limits: &Limits) -> Result<Self> {
         check_text_len(&text, limits)?;
         let head = Directives::parse_directives(&text);
         let parts = RecordBuilder::from_printed(&text, &head, events, limits).map(RecordBuilder::into_parts)?;

@@ -3,7 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::yaml::print_with_events;
 use trilith_sample::corpus_trees;
+
+/// The tree of what the printer says of a value.
+fn tree_of(value: &Value, options: &PrintOptions, limits: &Limits) -> Result<Tree> {
+    Tree::from_printed(print_with_events(value, options), TextOrigin::default(), limits)
+}
 
 #[test]
 fn set_scalar_in_corpus_tree_changes_only_span() {
@@ -44,7 +50,7 @@ fn aliased_value_makes_tree_of_its_text() {
     let shared = Value::map([("x", 1)]).anchored("s").tagged("tag:e.org:t");
     let keys = Value::map([(Value::seq([1, 2]), Value::alias("s")), (Value::from("k".repeat(300)), Value::null().tagged("!n"))]);
     let value = Value::map([("a", shared), ("b", Value::seq([Value::alias("s"), keys, Value::null().anchored("e")]).block())]);
-    let made = Tree::from_value(&value, &PrintOptions::default(), TextOrigin::default(), &limits).unwrap();
+    let made = tree_of(&value, &PrintOptions::default(), &limits).unwrap();
     let read = Tree::parse(made.text(), &limits).unwrap();
     let facts = |tree: &Tree| {
         let nodes = (0..tree.node_count()).filter_map(|at| tree.node_at(at));
@@ -55,7 +61,7 @@ fn aliased_value_makes_tree_of_its_text() {
     };
     assert_eq!(facts(&made), facts(&read), "{}", made.text());
     let lost = Value::seq([Value::alias("nothing")]);
-    assert!(Tree::from_value(&lost, &PrintOptions::default(), TextOrigin::default(), &limits).is_err());
+    assert!(tree_of(&lost, &PrintOptions::default(), &limits).is_err());
 }
 
 #[test]
@@ -159,12 +165,28 @@ proptest! {
         prop_assert_eq!(print_document(&read, &options), printed);
     }
 
+    /// A list whose items come one after the other is printed as any other.
+    #[test]
+    fn tree_of_list_eq_tree_of_value(items in prop::collection::vec(value(), 0..5)) {
+        let limits = Limits::default();
+        let options = PrintOptions { handles: vec![("!".to_owned(), "tag:e.org:".to_owned())], ..PrintOptions::default() };
+        let tags = ["tag:e.org:root", "tag:f.org:list"];
+        let made = Tree::from_list("list", tags, items.iter().cloned().map(Ok), &options, TextOrigin::default(), &limits).unwrap();
+        let whole = Value::map([("list", Value::seq(items).block().tagged(tags[1]))]).tagged(tags[0]);
+        prop_assert_eq!(made.text(), print_document(&whole, &options));
+        let read = tree_of(&whole, &options, &limits).unwrap();
+        let facts = |tree: &Tree| {
+            (0..tree.node_count()).filter_map(|at| tree.node_at(at)).map(|node| (node.kind(), node.len(), node.span())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(facts(&made), facts(&read));
+    }
+
     /// The printer and the readers agree about each node.
     #[test]
     fn tree_of_value_eq_tree_of_text(value in value()) {
         let limits = Limits::default();
         let options = PrintOptions { handles: vec![("!".to_owned(), "tag:e.org:".to_owned())], ..PrintOptions::default() };
-        let made = Tree::from_value(&value, &options, TextOrigin::default(), &limits).unwrap();
+        let made = tree_of(&value, &options, &limits).unwrap();
         prop_assert_eq!(made.text(), print_document(&value, &options));
         let read = Tree::parse(made.text(), &limits).unwrap();
         let facts = |tree: &Tree| {

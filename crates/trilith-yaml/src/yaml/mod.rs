@@ -23,8 +23,10 @@ pub(crate) use directives::{BINARY_TAG, Directives, SECONDARY_PREFIX};
 pub use event::{CollectionStyle, YamlScalarStyle};
 pub(crate) use event::{Event, EventKind, EventReceiver};
 pub(crate) use full_reader::read_complete;
+#[cfg(test)]
+pub(crate) use print::print_with_events;
 pub use print::{PrintOptions, print_document, print_value};
-pub(crate) use print::{float_text, print_after_key, print_flow, print_with_events};
+pub(crate) use print::{float_text, print_after_key, print_flow, print_list_with_events};
 pub use scalar::int_with_float;
 pub use scalar::{Scalar, resolve};
 pub(crate) use scalar::{calendar_problem, scalar_tag_problem};

@@ -3,6 +3,7 @@
 //! Text is quoted if any reader of YAML 1.1 or 1.2 would take it for something else; floats are the
 //! shortest that read back the same, with a point and a signed exponent (`1.0e+22`).
 
+use std::borrow::Borrow;
 use std::cell::OnceCell;
 
 use super::event::{CollectionStyle, Event, EventKind, YamlScalarStyle};
@@ -49,8 +50,37 @@ pub fn print_document(value: &Value, options: &PrintOptions) -> String {
 }
 
 /// Prints a document, and returns the events that a reader makes of it.
+#[cfg(test)]
 pub(crate) fn print_with_events(value: &Value, options: &PrintOptions) -> (String, Vec<Event>) {
     YamlPrinter::print_document(value, options, Some(Vec::new()))
+}
+
+/// Prints a document whose mapping has one entry, the list of `items`, as [`print_document`] does it, and returns the events that a
+/// reader makes of it. `tags` are those of the mapping and of the list.
+pub(crate) fn print_list_with_events(
+    key: &str,
+    tags: [&str; 2],
+    items: impl Iterator<Item = Value>,
+    options: &PrintOptions,
+) -> (String, Vec<Event>) {
+    let [root, list] = [Value::map::<&str, Value>([]).tagged(tags[0]), Value::seq::<Value>([]).tagged(tags[1])];
+    let mut printer = YamlPrinter::begin_document(options, Some(Vec::new()));
+    printer.out.push(' ');
+    let props = printer.print_properties(&root);
+    printer.start_line(0);
+    printer.begin_collection(EventKind::Mapping(CollectionStyle::Block), props);
+    printer.print_flow_value(&Value::from(key), 0);
+    printer.out.push_str(": ");
+    let props = printer.print_properties(&list);
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        printer.print_block_items(items, 0, true, props);
+    } else {
+        printer.out.push(' ');
+        printer.print_brackets(&list, 0, props);
+    }
+    printer.end_collection(printer.last_end);
+    printer.end_document()
 }
 
 /// Prints a value alone, as it would be at the start of a line indented by `column`; no line break at the end.
@@ -143,15 +173,23 @@ fn has_props(value: &Value) -> bool {
 impl<'o> YamlPrinter<'o> {
     /// Prints a document; `events` receives its events.
     fn print_document(value: &Value, options: &'o PrintOptions, events: Option<Vec<Event>>) -> (String, Vec<Event>) {
+        let mut printer = Self::begin_document(options, events);
+        printer.print_indented_value(value, 0, ValueContext::Value);
+        printer.end_document()
+    }
+
+    fn begin_document(options: &'o PrintOptions, events: Option<Vec<Event>>) -> Self {
         let mut out = String::from("%YAML 1.1\n");
         for (handle, prefix) in &options.handles {
             out.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         out.push_str("---");
-        let mut printer = YamlPrinter { out, options, handles: OnceCell::new(), events, last_end: 0 };
-        printer.print_indented_value(value, 0, ValueContext::Value);
-        printer.out.push_str("\n...\n");
-        (printer.out, printer.events.unwrap_or_default())
+        YamlPrinter { out, options, handles: OnceCell::new(), events, last_end: 0 }
+    }
+
+    fn end_document(mut self) -> (String, Vec<Event>) {
+        self.out.push_str("\n...\n");
+        (self.out, self.events.unwrap_or_default())
     }
 
     /// Adds an event.
@@ -199,17 +237,7 @@ impl<'o> YamlPrinter<'o> {
             }
             ValueData::Seq(items) if !self.is_flow(value, column) => {
                 let column = if place == ValueContext::Key { column.saturating_sub(self.options.indent) } else { column };
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 || own_line {
-                        self.start_line(column);
-                    }
-                    if at == 0 {
-                        self.begin_collection(EventKind::Sequence(CollectionStyle::Block), props);
-                    }
-                    self.out.push_str("- ");
-                    self.print_indented_value(item, column + 2, ValueContext::Item);
-                }
-                self.end_collection(self.last_end);
+                self.print_block_items(items.iter(), column, own_line, props);
             }
             ValueData::Null if has_props(value) => self.emit_scalar(self.out.len(), YamlScalarStyle::Plain, true, props),
             data => {
@@ -231,6 +259,27 @@ impl<'o> YamlPrinter<'o> {
                 }
             }
         }
+    }
+
+    /// Prints the items of a list, which has one at least, each on a separate line.
+    fn print_block_items<V: Borrow<Value>>(
+        &mut self,
+        items: impl Iterator<Item = V>,
+        column: usize,
+        own_line: bool,
+        props: PrintedProps,
+    ) {
+        for (at, item) in items.enumerate() {
+            if at > 0 || own_line {
+                self.start_line(column);
+            }
+            if at == 0 {
+                self.begin_collection(EventKind::Sequence(CollectionStyle::Block), props);
+            }
+            self.out.push_str("- ");
+            self.print_indented_value(item.borrow(), column + 2, ValueContext::Item);
+        }
+        self.end_collection(self.last_end);
     }
 
     /// Prints anchor and tag.

@@ -21,7 +21,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, PrintOptions, TextOrigin, Tree, TreePath, Value};
+use crate::tree::{Node, NodeId, PrintOptions, TextOrigin, Tree, TreePath};
 
 /// Form in which the elements of arrays are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,12 +160,12 @@ fn listing_tree(fits: &FitsFile, form: ListingForm) -> Result<Tree> {
         ElementForm::Stored => Ok(fits::stored_node(fits, hdu)),
         ElementForm::Physical => fits::physical_node(fits, hdu),
     };
-    let list = fits::hdu_list(fits, form.has_cards, &mut data)?.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
-    let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
+    let items = fits::hdu_items(fits, form.has_cards, &mut data);
+    let tags = ["tag:stsci.edu:asdf/core/asdf-1.1.0", "tag:astropy.org:astropy/fits/fits-1.0.0"];
     let mut options = PrintOptions::default();
     options.handles = vec![("!".to_owned(), "tag:stsci.edu:asdf/".to_owned())];
     let origin = TextOrigin::new(LISTING_HEADER.len() as u64, 1 + LISTING_HEADER.lines().count() as u32);
-    let tree = Tree::from_value(&root, &options, origin, fits.limits());
+    let tree = Tree::from_list("fits", tags, items, &options, origin, fits.limits());
     tree.with_context(|| format!("reading the tree of {}", fits.source().name())).with_context(|| MAKING_TREE)
 }
 
