@@ -15,7 +15,7 @@ use crate::advice::error_with_advice;
 use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::outcome::Outcome;
-use crate::output::{Output, eprint_line, is_negative_result};
+use crate::output::{Output, display_size, eprint_line, is_negative_result};
 use crate::output_file::OutputFile;
 use crate::outputs::{FileFormat, check_name};
 use crate::progress;
@@ -103,7 +103,14 @@ impl SaveArgs {
             }
             return Output::print_json(&document);
         }
-        let way = if saved.in_place { " in place" } else { ", and the whole file written" };
+        let way = match (saved.in_place, saved.in_place_size) {
+            (true, _) => " in place".to_owned(),
+            (false, None) => ", and the whole file written".to_owned(),
+            (false, Some(less)) => {
+                let [all, less] = [saved.size, less].map(display_size);
+                format!(", and the whole file written ({all}; --in-place would write {less})")
+            }
+        };
         print_change(written, path, &format!("{done}{way}"), session);
         Ok(())
     }

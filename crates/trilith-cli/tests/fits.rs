@@ -461,6 +461,44 @@ fn mismatched_output_extension_is_rejected() {
     }
 }
 
+/// The tier of this test is the first. A large file is one of 16 MiB and more.
+#[test]
+fn large_whole_write_names_size_in_place() {
+    let data = |len: usize| vec![7u8; len];
+    let fits = |len: usize| {
+        let mut bytes = Vec::new();
+        let array = trilith::array::Array::from_slice(&data(len), &[len as u64]).unwrap();
+        trilith::fits::write(&mut bytes, &[trilith::fits::HduData::primary(Some(&array)).unwrap()]).unwrap();
+        bytes
+    };
+    let asdf = |len: usize| {
+        let mut builder = trilith::AsdfBuilder::new(trilith::Target::latest());
+        let array = trilith::array::Array::from_slice(&data(len), &[len as u64]).unwrap();
+        let node = builder.array(&array, &trilith::asdf::ArrayOptions::default()).unwrap();
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        builder.write_to(&mut bytes, trilith::Value::map([("n", trilith::Value::from(1)), ("a", node)])).unwrap();
+        bytes.into_inner()
+    };
+    let large = 17 << 20;
+    let long = "x".repeat(1 << 16);
+    let cases = [
+        ("x.fits", fits(large), "#/fits/0/header/BLANK", "5", true),
+        ("x.fits", fits(1 << 20), "#/fits/0/header/BLANK", "5", false),
+        ("x.fits.gz", packed(&fits(large)), "#/fits/0/header/BLANK", "5", false),
+        ("x.asdf", asdf(large), "#/n", "5", true),
+        ("x.asdf", asdf(large), "#/n", &long, false),
+        ("x.asdf", asdf(1 << 20), "#/n", "5", false),
+    ];
+    for (name, bytes, item, value, is_named) in cases {
+        let desk = Desk::new(name, bytes);
+        let words = ["set", "-v", &format!("{name}{item}"), value].map(str::to_owned);
+        let ended = desk.run(&words, None);
+        assert_eq!(ended.status, Ok(0), "{name}: {}", ended.stderr);
+        assert_eq!(ended.stderr.contains("MB; --in-place would write"), is_named, "{name}{item}: {}", ended.stderr);
+        assert!(ended.stderr.contains("the whole file written"), "{name}{item}: {}", ended.stderr);
+    }
+}
+
 #[test]
 fn concurrent_writer_is_never_overwritten() {
     use trilith::{Change, SaveOptions};

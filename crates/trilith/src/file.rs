@@ -60,7 +60,7 @@ pub use find_files::{FileFinder, FileFinderIter, FoundFile};
 pub(crate) use fits::container_fits;
 pub use fits::{EmbeddedWriter, write_container};
 #[doc(hidden)]
-pub(crate) use fits::{header_without_rows, headers_in_place, surrounding_hdus};
+pub(crate) use fits::{header_update, header_without_rows, surrounding_hdus};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
 pub(crate) use hdu_paths::number_hdus;

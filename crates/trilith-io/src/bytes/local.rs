@@ -144,6 +144,11 @@ impl LocalFile {
         self.place.as_ref().map(|place| place.display.as_path())
     }
 
+    /// Returns `true` if this user may change the file in place: it has one name and belongs to the user, or the user is root.
+    pub fn is_changeable_in_place(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| super::ownership::check_in_place(Path::new(&self.name), &metadata).is_ok())
+    }
+
     /// Returns `true` if this is the same file as another, whatever names they were opened by.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.identity() == other.identity()

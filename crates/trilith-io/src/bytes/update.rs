@@ -136,6 +136,11 @@ impl FileUpdate {
         self.expected.push((at, bytes));
     }
 
+    /// Returns the number of bytes that the update writes into the file, without its journal.
+    pub fn written_size(&self) -> u64 {
+        self.writes.iter().map(|(_, content)| content.len()).sum()
+    }
+
     /// Reads from content of this update.
     fn read_content(&self, content: &WriteContent, at: u64, into: &mut [u8]) -> Result<()> {
         match &content.0 {

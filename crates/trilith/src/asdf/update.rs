@@ -55,10 +55,21 @@ fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
 /// Returns the errors of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit). After an
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if has_no_place(file) || tree_capacity(file)?.is_none() {
-        return Ok(false);
+    match tree_update(file, text)? {
+        Some(update) => update.commit(&**file.sections().source()).map(|_| true),
+        None => Ok(false),
     }
-    BlockPlacement::default().apply_update(file, text)
+}
+
+/// Returns the update by which [`tree_in_place`] overwrites the tree; None if the new text does not fit.
+///
+/// # Errors
+/// Returns the errors of [`Source::read_at`].
+pub(crate) fn tree_update(file: &AsdfFile, text: &str) -> Result<Option<FileUpdate>> {
+    if has_no_place(file) || tree_capacity(file)?.is_none() {
+        return Ok(None);
+    }
+    BlockPlacement::default().build_update(file, text)
 }
 
 /// Writes a copy of `file` with another tree into `out`, if the new text fits into the room of the old one;
@@ -169,17 +180,6 @@ impl<'b> BlockPlacement<'b> {
         placement.freed = free.into_iter().filter(|(_, _, is_freed)| *is_freed).map(|(_, number, _)| number).collect();
         let streamed = blocks.last().is_some_and(|block| block.is_streamed());
         Ok(Some(placement).filter(|placement| placement.appended.is_empty() || !streamed))
-    }
-
-    /// Changes the file that `file` was opened from, if the text of the tree fits; whether it did.
-    ///
-    /// # Errors
-    /// Returns the errors of [`FileUpdate::commit`]. The file then has its old content, at once or after the next
-    /// opening.
-    pub(crate) fn apply_update(&self, file: &AsdfFile, text: &str) -> Result<bool> {
-        let Some(update) = self.build_update(file, text)? else { return Ok(false) };
-        update.commit(&**file.sections().source())?;
-        Ok(true)
     }
 
     /// Everything that is written, in the order of writing; None if the tree does not fit.
@@ -367,7 +367,8 @@ mod tests {
         let mut edit = file.tree().edit();
         edit.set(&crate::tree::TreePath::parse("/idle").unwrap(), &1.into()).unwrap();
         let placement = BlockPlacement::plan_in_place(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
-        assert!(placement.apply_update(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
+        let update = placement.build_update(&file, edit.finish(file.limits()).unwrap().text()).unwrap().unwrap();
+        update.commit(&**file.sections().source()).unwrap();
     }
 
     #[test]

@@ -18,11 +18,12 @@ use crate::asdf::{
     ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
 };
 use crate::assemble::{self, BlockCodec, CopiedBlock, NewSource};
-use crate::bytes;
+use crate::bytes::{self, FileUpdate};
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{File, headers_in_place};
+use crate::file::{File, container_fits, header_update};
+use crate::fits::FitsFile;
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
 use crate::yaml::print_document;
@@ -556,17 +557,25 @@ impl<'f> Change<'f> {
         assemble::tree_with_sources(tree, self.file.limits(), &sources)
     }
 
-    /// Changes the file where it is: the tree and the blocks that are new are written, every other block
-    /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
-    /// leave a place. Gives back the numbers of blocks that have others now.
+    /// Changes the file where it is, and returns the numbers of blocks that have others now; None if that cannot be done.
     fn in_place(&self) -> Result<Option<BlockNumbers>> {
+        let Some((update, places)) = self.plan_in_place()? else { return Ok(None) };
+        // The tree of a FITS file was made from its headers, which are in another source.
+        let source = container_fits(self.file).map_or(self.file.sections().source(), FitsFile::source);
+        self.write_parts_first(|| update.commit(&**source), |_| true)?;
+        Ok(Some(places))
+    }
+
+    /// Returns the update by which the file is changed where it is, and the numbers of blocks that have others then. The tree and the
+    /// new blocks are written, and every other block stays. None if the tree does not fit into its space, or the blocks leave no place.
+    fn plan_in_place(&self) -> Result<Option<(FileUpdate, BlockNumbers)>> {
         if !self.moves_blocks()? && !self.has_new_files() {
             let text = self.current_tree().text();
-            let is_done = match self.file.container() {
-                Some(_) => headers_in_place(self.file, text)?,
-                None => update::tree_in_place(self.file, text)?,
+            let update = match self.file.container() {
+                Some(_) => header_update(self.file, text)?,
+                None => update::tree_update(self.file, text)?,
             };
-            return Ok(is_done.then(|| self.unmoved_blocks()));
+            return Ok(update.map(|update| (update, self.unmoved_blocks())));
         }
         let freed = self.find_freed_blocks()?;
         let Some(placement) = BlockPlacement::plan_in_place(self.file, &freed, &self.added)? else { return Ok(None) };
@@ -577,8 +586,7 @@ impl<'f> Change<'f> {
             placement.block_numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
         let text = self.tree_text(self.current_tree(), &self.sourced_arrays(self.current_tree())?, &new)?;
         places.extend(new);
-        let is_done = self.write_parts_first(|| placement.apply_update(self.file, &text), |is_done| *is_done)?;
-        Ok(is_done.then_some(places))
+        Ok(placement.build_update(self.file, &text)?.map(|update| (update, places)))
     }
 
     /// Returns a map of all blocks to their old numbers.

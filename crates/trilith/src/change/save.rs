@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
-use crate::bytes::{BaseUri, NewFile, SourceBacking, WriteBasis, WritePath, is_packed, name_of};
+use crate::bytes::{BaseUri, NewFile, Source, SourceBacking, WriteBasis, WritePath, is_packed, name_of};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::{FileFormat, check_name, verify_written};
 use crate::progress::Progress;
 use crate::tree::Tree;
+
+/// Number of bytes of a file from which on writing it whole takes longer than changing it in place.
+const LARGE_FILE: u64 = 16 << 20;
 
 /// Options for saving a change.
 ///
@@ -61,6 +64,11 @@ pub struct SaveReport {
     pub in_place: bool,
     /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
     pub rewrite_reason: Option<&'static str>,
+    /// Number of bytes of the file that was written whole.
+    pub size: u64,
+    /// Number of bytes that a save in place would have written, if [`SaveOptions::in_place`] was not set, the file has at least 16 MiB,
+    /// and the change fits into it.
+    pub in_place_size: Option<u64>,
     /// Files of an exploded form that the tree no longer names, and that were removed.
     pub removed_parts: Vec<PathBuf>,
     /// Properties of the old file that the new one could not keep: a group, an extended attribute. Also files that
@@ -149,9 +157,21 @@ impl Change<'_> {
             return Ok(SaveReport { warnings, block_numbers: numbers, ..SaveReport::default() });
         }
         let why_anew = if options.in_place { Some(self.rewrite_reason()?) } else { None };
+        let in_place_size = if options.in_place || options.force_rewrite { None } else { self.in_place_size() };
         let written = self.write_parts_first(|| out.commit(), |_| true)?;
         warnings.extend(written.warnings);
-        Ok(SaveReport { rewrite_reason: why_anew, block_numbers: numbers, ..self.report(warnings) })
+        let size = written.size;
+        Ok(SaveReport { rewrite_reason: why_anew, size, in_place_size, block_numbers: numbers, ..self.report(warnings) })
+    }
+
+    /// Returns the number of bytes that a save in place would write into a large file; None for a small one, and if it cannot be
+    /// changed in place.
+    fn in_place_size(&self) -> Option<u64> {
+        let local = self.file().sections().source().backing().and_then(SourceBacking::local_file)?;
+        if Source::len(local) < LARGE_FILE || !local.is_changeable_in_place() {
+            return None;
+        }
+        self.plan_in_place().ok().flatten().map(|(update, _)| update.written_size())
     }
 
     /// Refuses a tree that would not be read again, if that of the file can be.

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
-use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
+use crate::bytes::{self, DerivedSource, FileUpdate, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
@@ -325,21 +325,18 @@ pub fn write_container(
     fits.find_damaged_hdus(|hdu| !changed.contains_key(&hdu.index())).map(Some)
 }
 
-/// Overwrites the headers of the FITS file that `file` was opened from, if only cards differ in the new tree and they fit into the
-/// blocks of the old ones. Returns whether it did.
+/// Returns the update that overwrites the headers of the FITS file from which `file` was opened. None unless only cards differ in the
+/// new tree and they fit into the blocks of the old ones.
 ///
 /// # Errors
-/// Returns the errors of [`write_container`], and of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit).
-pub(crate) fn headers_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    let (Some(fits), Some(container)) = (container_fits(file), file.container()) else { return Ok(false) };
+/// Returns the errors of [`write_container`].
+pub(crate) fn header_update(file: &AsdfFile, text: &str) -> Result<Option<FileUpdate>> {
+    let (Some(fits), Some(container)) = (container_fits(file), file.container()) else { return Ok(None) };
     if container.hdu > 0 || bytes::is_packed(&**file.sections().source())? {
-        return Ok(false);
+        return Ok(None);
     }
     let changed = changed_headers(file, fits, &Tree::parse(text, file.limits())?)?;
-    match fits::header_update(fits, &changed)? {
-        Some(update) => update.commit(&**fits.source()).map(|_| true),
-        None => Ok(false),
-    }
+    fits::header_update(fits, &changed)
 }
 
 #[cold]
