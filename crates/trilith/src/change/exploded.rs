@@ -43,14 +43,14 @@ impl Change<'_> {
 
     /// Writes the new files of the exploded form, and then the file that names them. If that fails and the file is
     /// unchanged, it removes the written ones again.
-    pub(super) fn write_parts_first<T>(&self, then: impl FnOnce() -> Result<T>, is_done: fn(&T) -> bool) -> Result<T> {
+    pub(super) fn write_parts_first<T>(&self, then: impl FnOnce() -> Result<T>) -> Result<T> {
         let (folder, mut written) = (self.parent_dir(), Vec::new());
         let parts = self.external_parts.iter().try_for_each(|(name, content)| {
             let path = folder.join(bytes::path_of(name));
             self.write_part(&path, content).inspect(|()| written.push(path.clone()))
         });
         let done = parts.and_then(|()| then());
-        if !done.as_ref().is_ok_and(is_done) && !self.file.sections().source().backing().is_some_and(SourceBacking::is_changed) {
+        if done.is_err() && !self.file.sections().source().backing().is_some_and(SourceBacking::is_changed) {
             written.iter().for_each(|path| drop(bytes::remove(path)));
         }
         done

@@ -562,7 +562,7 @@ impl<'f> Change<'f> {
         let Some((update, places)) = self.plan_in_place()? else { return Ok(None) };
         // The tree of a FITS file was made from its headers, which are in another source.
         let source = container_fits(self.file).map_or(self.file.sections().source(), FitsFile::source);
-        self.write_parts_first(|| update.commit(&**source), |_| true)?;
+        self.write_parts_first(|| update.commit(&**source))?;
         Ok(Some(places))
     }
 

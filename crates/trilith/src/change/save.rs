@@ -158,7 +158,7 @@ impl Change<'_> {
         }
         let why_anew = if options.in_place { Some(self.rewrite_reason()?) } else { None };
         let in_place_size = if options.in_place || options.force_rewrite { None } else { self.in_place_size() };
-        let written = self.write_parts_first(|| out.commit(), |_| true)?;
+        let written = self.write_parts_first(|| out.commit())?;
         warnings.extend(written.warnings);
         let size = written.size;
         Ok(SaveReport { rewrite_reason: why_anew, size, in_place_size, block_numbers: numbers, ..self.report(warnings) })
