@@ -260,6 +260,27 @@ fn replacement_array_keeps_compression() {
     assert_eq!((codec_of(&file, "/kept"), load(&file, "/kept")), ([0; 4], vec![5, 6, 7, 8]));
 }
 
+/// The tier of this test is the first.
+#[test]
+fn save_report_states_size_of_written_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path_of = sample(folder.path(), Target::latest());
+    let other = folder.path().join("other.asdf");
+    let length = |path: &Path| std::fs::metadata(path).unwrap().len();
+    let save = |how: SaveOptions<'_>| {
+        let file = open_asdf(&path_of).unwrap();
+        let mut change = Change::new(&file);
+        change.edit(|edit, _| edit.set(&path("/new"), &Value::from(1))).unwrap();
+        change.save(how).unwrap()
+    };
+    let mut how = SaveOptions::default();
+    how.output = Some(trilith::SaveTarget::Path(other.as_path().into()));
+    assert_eq!(save(how).size, length(&other));
+    assert_eq!(save(SaveOptions::default()).size, length(&path_of));
+    let saved = save(SaveOptions::in_place());
+    assert_eq!((saved.in_place, saved.size), (true, 0));
+}
+
 /// A block that no ndarray names may be named by something else (asdf-zarr's map of chunks): numbers stay.
 #[test]
 fn unreferenced_blocks_keep_their_numbers() {

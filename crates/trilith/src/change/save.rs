@@ -64,7 +64,7 @@ pub struct SaveReport {
     pub in_place: bool,
     /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
     pub rewrite_reason: Option<&'static str>,
-    /// Number of bytes of the file that was written whole.
+    /// Number of bytes of the file that was written whole; 0 if it was updated in place.
     pub size: u64,
     /// Number of bytes that a save in place would have written, if [`SaveOptions::in_place`] was not set, the file has at least 16 MiB,
     /// and the change fits into it.
@@ -153,8 +153,9 @@ impl Change<'_> {
         let mut warnings: Vec<String> =
             damaged.into_iter().map(|found| format!("{}; it keeps this checksum", found.message)).collect();
         if !is_own {
-            warnings.extend(out.commit()?.warnings);
-            return Ok(SaveReport { warnings, block_numbers: numbers, ..SaveReport::default() });
+            let written = out.commit()?;
+            warnings.extend(written.warnings);
+            return Ok(SaveReport { warnings, size: written.size, block_numbers: numbers, ..SaveReport::default() });
         }
         let why_anew = if options.in_place { Some(self.rewrite_reason()?) } else { None };
         let in_place_size = if options.in_place || options.force_rewrite { None } else { self.in_place_size() };
