@@ -36,7 +36,7 @@ pub(crate) struct LayoutBuilder {
     /// The dicts that are open, the root first.
     pub(super) open: Vec<ItemId>,
     /// The names of items by dict, with how often each was claimed.
-    pub(super) claimed: NameScope<u64>,
+    pub(super) claimed: NameScope<u32>,
     /// The names that were given since a place was marked, and whether each was reserved.
     pub(super) given: Vec<(Symbol, bool)>,
     /// Names of the dict that is open which were reserved for items that come later.
@@ -64,6 +64,15 @@ impl LayoutBuilder {
         };
         builder.push_line(&format!("layout of {what}, from its own metadata"), AnnotationKind::Comment);
         builder
+    }
+
+    /// Makes room for named items, and for an eighth more: tables that double as they grow end half empty.
+    pub(crate) fn reserve_items(&mut self, count: usize) {
+        let count = count + count / 8;
+        self.layout.items.reserve(count);
+        self.layout.data.reserve(count);
+        self.layout.steps.reserve(count);
+        self.layout.names.reserve(count);
     }
 
     /// Opens a dict, in which the next items are; `close_dict` closes it.

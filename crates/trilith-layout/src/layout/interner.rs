@@ -89,7 +89,7 @@ impl Interner {
     }
 
     fn rehash(&mut self) {
-        self.resize_table((self.table.len() * 4).max(64));
+        self.resize_table((self.table.len() * 2).max(64));
     }
 
     fn resize_table(&mut self, size: usize) {

@@ -56,6 +56,8 @@ pub(super) fn read_group_links(file: &Hdf5File, header: &ObjectHeader) -> Result
     } else {
         links.sort_by(|a, b| a.name.cmp(&b.name));
     }
+    // The list lives as long as the items of the group are made.
+    links.shrink_to_fit();
     Ok(links)
 }
 

@@ -199,6 +199,7 @@ impl LayoutWriter<'_> {
     fn group_members(&mut self, header: &ObjectHeader, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.write_comment(header)?;
         self.all_attributes("", header)?;
+        self.builder.reserve_items(links.len());
         let at = Rc::clone(&self.addresses);
         for (number, link) in links.iter().enumerate() {
             at.file.prefetch(links.iter().skip(number).filter_map(Link::object_address))?;
