@@ -48,7 +48,7 @@ impl Folder {
     fn ended(&self, line: &str) -> (i32, String, String) {
         // A command that goes on until it is interrupted is interrupted.
         if line.starts_with("trilith view ") {
-            let (status, printed, said) = self.ended(&format!("timeout 2 {line} --no-browser"));
+            let (status, printed, said) = self.ended(&format!("timeout 1 {line} --no-browser"));
             return (if status == 124 { 0 } else { status.max(1) }, printed, said);
         }
         let mut shell = Command::new("bash");
