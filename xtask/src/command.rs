@@ -5,8 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates of the library, each after those that it depends on.
-pub(crate) const LIBRARY_CRATES: [&str; 7] =
-    ["trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-fits", "trilith-layout", "trilith"];
+pub(crate) const LIBRARY_CRATES: [&str; 8] = [
+    "trilith-io",
+    "trilith-yaml",
+    "trilith-schema",
+    "trilith-array",
+    "trilith-codec",
+    "trilith-fits",
+    "trilith-layout",
+    "trilith",
+];
 
 /// The repository's root.
 pub(crate) fn repository_root() -> PathBuf {

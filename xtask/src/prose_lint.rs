@@ -30,6 +30,7 @@ const AREAS: &[(&str, usize, usize)] = &[
     ("crates/trilith-io/src", 0, 0),
     ("crates/trilith-layout/src", 0, 0),
     ("crates/trilith-py", 0, 0),
+    ("crates/trilith-schema/src", 0, 0),
     ("crates/trilith-view/src", 0, 0),
     ("crates/trilith-wcs/src", 0, 0),
     ("crates/trilith-web/src", 0, 0),

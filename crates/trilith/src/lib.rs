@@ -146,6 +146,8 @@ pub use trilith_io::{bytes, interrupt};
 use trilith_io::{diagnostic, percent, span, suggest};
 use trilith_io::{error, glob, json_pointer, limits, progress, threads};
 use trilith_layout::foreign;
+#[cfg(feature = "schema")]
+use trilith_schema::schema;
 use trilith_yaml::yaml;
 
 #[doc(inline)]
@@ -159,8 +161,6 @@ pub use trilith_yaml::tree;
 
 mod condition;
 mod core;
-#[cfg(feature = "schema")]
-mod schema;
 
 pub mod asdf;
 

@@ -614,8 +614,16 @@ fn quote_end(text: &[char], at: usize) -> usize {
 }
 
 /// The crates whose modules have floors; the facade shows all of them as its own.
-const CRATES: [&str; 7] =
-    ["trilith", "trilith-io", "trilith-yaml", "trilith-array", "trilith-codec", "trilith-fits", "trilith-layout"];
+const CRATES: [&str; 8] = [
+    "trilith",
+    "trilith-io",
+    "trilith-yaml",
+    "trilith-schema",
+    "trilith-array",
+    "trilith-codec",
+    "trilith-fits",
+    "trilith-layout",
+];
 
 /// The sources of the crate that a file is in.
 fn source_root(file: &Path) -> PathBuf {

@@ -38,13 +38,13 @@ impl Validator {
     /// follow as they are), `flowStyle` and `style` if the value does not say otherwise itself.
     ///
     /// ```
-    /// use trilith::check::{SchemaSet, Validator};
-    /// use trilith::tree::Value;
+    /// use trilith_schema::schema::{SchemaSet, Validator};
+    /// use trilith_yaml::tree::Value;
     /// let mut node = Value::map([("datatype", Value::from("int8")), ("source", 0.into())]);
     /// node.tag = Some("tag:stsci.edu:asdf/core/ndarray-1.1.0".to_owned());
     /// Validator::new(SchemaSet::bundled()).arrange(&mut node, Some("1.6.0"))?;
     /// assert_eq!(node.entries()[0].0.as_str(), Some("source"));
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_schema::Error>(())
     /// ```
     ///
     /// # Errors

@@ -45,7 +45,7 @@ const TAG_PACKAGES: &[(&str, &str)] = &[
 /// The package that is known to have schemas for a tag, if one is.
 ///
 /// ```
-/// assert_eq!(trilith::check::package_of("tag:stsci.edu:gwcs/wcs-1.4.0"), Some("gwcs"));
+/// assert_eq!(trilith_schema::schema::package_of("tag:stsci.edu:gwcs/wcs-1.4.0"), Some("gwcs"));
 /// ```
 pub fn package_of(tag: &str) -> Option<&'static str> {
     // The tags of before 1.0 were never published with schemas.

@@ -30,7 +30,8 @@ impl ValidationReport {
     }
 
     /// Removes the notes about an item.
-    pub(crate) fn remove_notes_at(&mut self, path: &str) {
+    #[doc(hidden)]
+    pub fn remove_notes_at(&mut self, path: &str) {
         let before = self.problems.len();
         self.problems.retain(|problem| problem.severity != Severity::Note || problem.path.as_deref() != Some(path));
         self.notes = self.notes.saturating_sub(before - self.problems.len());

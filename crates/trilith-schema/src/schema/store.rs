@@ -13,7 +13,7 @@ use crate::tree::{Node, Tree};
 /// A set of schemas by URI, and the manifests that say which schema a tag has.
 ///
 /// ```
-/// use trilith::check::{SchemaSet, TagSchemas};
+/// use trilith_schema::schema::{SchemaSet, TagSchemas};
 /// let schemas = SchemaSet::bundled();
 /// let found = schemas.of_tag("tag:stsci.edu:asdf/core/ndarray-1.1.0", Some("1.6.0"));
 /// assert_eq!(found, TagSchemas::Schemas(vec!["http://stsci.edu/schemas/asdf/core/ndarray-1.1.0".into()]));

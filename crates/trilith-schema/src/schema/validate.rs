@@ -22,7 +22,8 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 /// are not checked. A custom schema applies to the root, in addition.
 ///
 /// ```
-/// use trilith::{Limits, check::{SchemaSet, Validator}, tree::Tree};
+/// use trilith_schema::{Limits, schema::{SchemaSet, Validator}};
+/// use trilith_yaml::tree::Tree;
 /// let text = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\ndata: !core/ndarray-1.1.0\n\
 ///             \x20 {source: 0, datatype: flaot64, byteorder: little, shape: [2]}\n...\n";
 /// let tree = Tree::parse(text, &Limits::default())?;
@@ -31,7 +32,7 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 /// let problem = &report.problems[0];
 /// assert_eq!(problem.path_text(), "/data/datatype");
 /// assert_eq!(problem.hint.as_deref(), Some("did you mean float64?"));
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_schema::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Validator {
@@ -101,7 +102,8 @@ impl Validator {
     }
 
     /// Returns `true` if trees must fit a schema of the caller as well.
-    pub(crate) fn has_custom(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_custom(&self) -> bool {
         !self.custom.is_empty()
     }
 
@@ -242,7 +244,8 @@ impl Validator {
     ///
     /// # Errors
     /// Returns the errors of [`Validator::validate_root`].
-    pub(crate) fn validate_node<'t>(&mut self, tree: &'t Tree, node: Node<'t>, uri: &str) -> Result<ValidationReport> {
+    #[doc(hidden)]
+    pub fn validate_node<'t>(&mut self, tree: &'t Tree, node: Node<'t>, uri: &str) -> Result<ValidationReport> {
         let part = self.program.compile_uri(&self.schemas, uri, RefSiblings::Applied, &self.limits)?;
         let part = part.ok_or_else(|| missing_schema_error(uri))?;
         let survey = TreeScan::scan(tree, &self.limits)?;

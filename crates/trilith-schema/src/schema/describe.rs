@@ -35,12 +35,13 @@ impl Validator {
     /// above it. The list is empty if there are none, or if there is no such node.
     ///
     /// ```
-    /// use trilith::{Limits, check::{SchemaSet, Validator}, tree::{Tree, TreePath}};
+    /// use trilith_schema::{Limits, schema::{SchemaSet, Validator}};
+    /// use trilith_yaml::tree::{Tree, TreePath};
     /// let text = "%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {source: 0, shape: [2]}\n";
     /// let tree = Tree::parse(text, &Limits::default())?;
     /// let found = Validator::new(SchemaSet::bundled()).describe(&tree, &TreePath::parse("/a/shape")?, None)?;
     /// assert_eq!(found[0].title, "How many elements there are along each dimension");
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_schema::Error>(())
     /// ```
     ///
     /// # Errors

@@ -65,12 +65,12 @@ pub struct ExampleReport {
 /// that is neither, an error for one that is not YAML.
 ///
 /// ```
-/// use trilith::{Limits, check::{SchemaSet, examine_all}};
+/// use trilith_schema::{Limits, schema::{SchemaSet, examine_all}};
 /// let text = "id: http://science.edu/schemas/F00/0.1.0/metadata\nrequiredProperties: exposure_time\n";
 /// let found = examine_all(SchemaSet::bundled(), &[text, "a: 1"], &Limits::default())?;
 /// let first = found[0].as_ref().unwrap().as_ref().unwrap();
 /// assert!(!first.is_ok() && found[1].as_ref().unwrap().is_none());
-/// # Ok::<(), trilith::Error>(())
+/// # Ok::<(), trilith_schema::Error>(())
 /// ```
 ///
 /// # Errors

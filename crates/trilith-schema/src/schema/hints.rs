@@ -27,10 +27,10 @@ impl Validator {
     /// and sequences on the way are passed through, and a tag starts again.
     ///
     /// ```
-    /// use trilith::check::{SchemaSet, Validator};
+    /// use trilith_schema::schema::{SchemaSet, Validator};
     /// let hints = Validator::new(SchemaSet::bundled()).hints("tag:stsci.edu:asdf/core/ndarray-1.1.0", &[], None)?;
     /// assert_eq!(hints.order[..3], ["source", "data", "mask"]);
-    /// # Ok::<(), trilith::Error>(())
+    /// # Ok::<(), trilith_schema::Error>(())
     /// ```
     ///
     /// # Errors
