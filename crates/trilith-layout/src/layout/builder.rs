@@ -68,11 +68,7 @@ impl LayoutBuilder {
 
     /// Makes room for named items, and for an eighth more: tables that double as they grow end half empty.
     pub(crate) fn reserve_items(&mut self, count: usize) {
-        let count = count + count / 8;
-        self.layout.items.reserve(count);
-        self.layout.data.reserve(count);
-        self.layout.steps.reserve(count);
-        self.layout.names.reserve(count);
+        self.layout.reserve(|_| count + count / 8);
     }
 
     /// Opens a dict, in which the next items are; `close_dict` closes it.

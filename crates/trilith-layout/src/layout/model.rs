@@ -510,6 +510,16 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Makes room in the tables of items: for as many more entries as `more` returns for the number that a table has.
+    pub(crate) fn reserve(&mut self, more: impl Fn(usize) -> usize) {
+        self.items.reserve(more(self.items.len()));
+        self.data.reserve(more(self.data.len()));
+        self.dims.reserve(more(self.dims.len()));
+        self.steps.reserve(more(self.steps.len()));
+        self.name_scope.reserve(more(self.names.len()));
+        self.names.reserve(more(self.names.len()));
+    }
+
     /// A layout that holds nothing but the root dict and the primitives.
     pub(crate) fn new_empty(dialect: Dialect, text: String) -> Self {
         let mut layout = Self {

@@ -320,13 +320,7 @@ impl<'t> LayoutParser<'t> {
             let all = (have as u128 * self.text.len() as u128 * 33 / 32 / read as u128) as usize;
             all.saturating_sub(have).min(UPPER_BOUND)
         };
-        let layout = &mut self.layout;
-        layout.items.reserve(more(layout.items.len()));
-        layout.data.reserve(more(layout.data.len()));
-        layout.dims.reserve(more(layout.dims.len()));
-        layout.steps.reserve(more(layout.steps.len()));
-        layout.name_scope.reserve(more(layout.names.len()));
-        layout.names.reserve(more(layout.names.len()));
+        self.layout.reserve(more);
     }
 
     /// Parses one item of the innermost open construct.
