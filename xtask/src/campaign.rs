@@ -107,7 +107,7 @@ const CAMPAIGNS: &[Campaign] = &[
         name: "mutations",
         subject: "files of other formats with bytes that were changed, which are read or refused",
         cases: 1_000_000,
-        work: CampaignProgram::Rust { program: "mutated_files", test: "mutated_files_are_read_or_refused" },
+        work: CampaignProgram::Rust { program: "integration", test: "mutated_files_are_read_or_refused" },
     },
     Campaign {
         name: "netcdf",

@@ -83,17 +83,17 @@ const TEST_PARTS: &[TestPart] = &[
 /// Tests that the first tier runs as random samples: the test program or `lib`, and the name of the test.
 const MATRICES: &[(&str, &str)] = &[
     ("lib", "every_variant_comes_back"),
-    ("conformance_bytes", "enlarged_block_headers_read_with_any_checksum"),
-    ("repair", "second_pass_over_cut_file_loses_nothing"),
-    ("repair", "file_with_wrong_byte_gets_valid_index"),
-    ("repair", "file_with_missing_bytes_opens_after_salvage"),
+    ("integration", "enlarged_block_headers_read_with_any_checksum"),
+    ("integration", "second_pass_over_cut_file_loses_nothing"),
+    ("integration", "file_with_wrong_byte_gets_valid_index"),
+    ("integration", "file_with_missing_bytes_opens_after_salvage"),
     ("layout_code", "random_layout_programs_match_library_bytes"),
     ("losses", "copies_of_damaged_block_never_verify"),
     ("conformance", "written_files_conform_to_their_standard"),
     ("exploded", "every_target_explode_implode_round_trip"),
     ("fits", "every_writing_command_does_it_or_refuses"),
     ("relative_references", "moved_references_resolve_to_same_bytes"),
-    ("losses", "round_trip_differences_are_listed_as_losses"),
+    ("integration", "round_trip_differences_are_listed_as_losses"),
     ("layout_model", "random_layouts_match_model"),
     ("writes", "every_writing_command_succeeds_or_refuses_without_loss"),
     ("writes", "no_command_accepts_block_with_flipped_bit"),
@@ -133,8 +133,8 @@ const SLOW_TESTS: &[(&str, &str)] = &[
     ("shells", "bash_completes_commands_values_files_and_keys"),
     ("shells", "fish_offers_commands_values_files_and_keys"),
     ("shells", "zsh_completes_commands_values_files_and_keys"),
-    ("wcs", "hostile_descriptions_are_refused"),
-    ("wcs", "description_cost_is_charged"),
+    ("integration", "hostile_descriptions_are_refused"),
+    ("integration", "description_cost_is_charged"),
 ];
 
 /// The random cases of a property test in the first tier, if the test does not say how many it needs. Otherwise there are 256.

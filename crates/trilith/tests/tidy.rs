@@ -23,7 +23,7 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-array/src/array/value_decoding.rs", "the declarations of formats about elements, one after the other"),
     ("crates/trilith-io/src/bytes/journal.rs", "one journal: its record, its undoing and its checks"),
     ("crates/trilith-layout/src/layout/builder.rs", "one builder of layouts, item by item"),
-    ("crates/trilith/tests/wcs.rs", "descriptions of coordinates, with one test for each kind"),
+    ("crates/trilith/tests/integration/wcs.rs", "descriptions of coordinates, with one test for each kind"),
     ("crates/trilith-cli/tests/outputs.rs", "what commands write and where, one test for each way of losing a file"),
     ("crates/trilith/tests/floors.rs", "one check of all floors, with the list of circles and their reasons"),
     ("crates/trilith/src/convert/translate.rs", "one walk over a tree that is written for another standard"),
@@ -38,7 +38,7 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith/src/asdf/sections.rs", "one walk finds tree, blocks, index and what lies between them"),
     ("crates/trilith-cli/src/commands/layout/from_c.rs", "one parser of C declarations: its rules call each other"),
     (
-        "crates/trilith/tests/conformance_bytes.rs",
+        "crates/trilith/tests/integration/conformance_bytes.rs",
         "tests alone: one for each sentence of the documents, from the same parts of files",
     ),
     ("crates/trilith-fits/src/fits/tests.rs", "tests alone: FITS files assembled card by card, one test after the other"),
@@ -48,7 +48,10 @@ const LONGER: &[(&str, &str)] = &[
         "the properties of items: the spelling of each stands beside its reading",
     ),
     ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
-    ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
+    (
+        "crates/trilith/tests/integration/generations.rs",
+        "the matrix of all pairs and the bytes built by hand that it is checked with",
+    ),
     (
         "crates/trilith-cli/tests/documented_examples.rs",
         "one test: files, names and forms that pages use, and the lines that run",
