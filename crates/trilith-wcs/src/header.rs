@@ -529,7 +529,12 @@ impl<'k> HeaderParser<'k> {
     fn describe_axis(&self, axis: usize, is_sky: bool) -> FrameAxis {
         let kind = self.kinds[axis].as_str();
         let kind_name = kind.split('-').next().unwrap_or("");
-        let name = if is_sky { kind_name } else { kind };
+        let own_name = self.keywords.keyword_text(KeywordName::numbered("CNAME", axis + 1)).trim();
+        let name = match own_name {
+            "" if is_sky => kind_name,
+            "" => kind,
+            _ => own_name,
+        };
         let unit = if is_sky && !is_tabular(kind) {
             "deg"
         } else {
@@ -614,6 +619,16 @@ mod tests {
         let wcs = keywords.wcs(&WcsLimits::default()).unwrap().unwrap();
         assert_eq!(wcs.forward().evaluate_point(&[3.0]).unwrap(), [6.5]);
         assert_eq!((wcs.world_axis(0).name.as_str(), wcs.world_axis(0).unit.as_str()), ("WAVE", "um"));
+    }
+
+    /// Tier: first. FITS 4.0, section 8.2, table 22: CNAMEia is the name of a world axis.
+    #[test]
+    fn axes_have_names_of_header() {
+        let texts =
+            [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CTYPE3", "WAVE"), ("CNAME1", "Right Ascension"), ("CNAME2", " ")];
+        let wcs = keywords(&[("CRPIX3", 1.0)], &texts).wcs(&WcsLimits::default()).unwrap().unwrap();
+        assert_eq!([0, 1, 2].map(|axis| wcs.world_axis(axis).name), ["Right Ascension", "DEC", "WAVE"]);
+        assert_eq!(wcs.sky(), Some((0, 1)));
     }
 
     #[test]
