@@ -1,11 +1,13 @@
 //! The keywords of a FITS header that give coordinates (FITS standard 4.0, section 8; papers I and II; SIP; TPV).
 
+mod ctype;
 mod keyword_name;
 mod keywords;
 mod physical_types;
 mod tables;
 mod time;
 
+use ctype::{needs_projection, parse_celestial_ctype, standard_kind};
 use keyword_name::KeywordName;
 pub use keywords::HeaderKeywords;
 use physical_types::physical_type;
@@ -559,47 +561,6 @@ enum Distortion {
     SipAlone,
     /// TPV in place of SIP, if that is there too.
     Tpv,
-}
-
-/// A `CTYPE` in the words of the standard: those of the AIPS convention for spectra are translated, as wcslib does with `VELREF`.
-fn standard_kind(kind: &str, reference: f64) -> String {
-    let (name, frame) = kind.split_at_checked(4).unwrap_or((kind, ""));
-    let (code, velocity) = (reference.rem_euclid(256.0), (reference / 256.0).floor());
-    let has_frame = matches!(frame, "-LSR" | "-HEL" | "-OBS");
-    let has_code = (1.0..=7.0).contains(&code);
-    match name {
-        _ if !frame.is_empty() && !has_frame => kind.to_owned(),
-        "FREQ" => "FREQ".to_owned(),
-        "FELO" => "VOPT-F2W".to_owned(),
-        "VELO" if has_frame || has_code => match velocity {
-            0.0 => "VOPT".to_owned(),
-            1.0 => "VRAD".to_owned(),
-            _ => kind.to_owned(),
-        },
-        _ => kind.to_owned(),
-    }
-}
-
-/// The system of a `CTYPE` of the sky, and whether it is the longitude.
-fn parse_celestial_ctype(kind: &str) -> Option<(&str, bool)> {
-    let (name, code) = kind.split_at_checked(4)?;
-    if code.len() < 4 || !code.starts_with('-') {
-        return None;
-    }
-    Some(match name {
-        "RA--" => ("RA", true),
-        "DEC-" => ("RA", false),
-        _ => {
-            let system = |ends: [&str; 2]| ends.into_iter().find_map(|end| name.strip_suffix(end));
-            let longitude = system(["LON", "LN"]).map(|system| (system, true));
-            longitude.or_else(|| system(["LAT", "LT"]).map(|system| (system, false)))?
-        }
-    })
-}
-
-/// Returns `true` if the values of an axis are not in proportion to pixels.
-fn needs_projection(kind: &str) -> bool {
-    kind.get(4..).is_some_and(|code| code.starts_with('-'))
 }
 
 #[cfg(test)]
