@@ -64,6 +64,6 @@ pub struct WcsLimits {
 
 impl Default for WcsLimits {
     fn default() -> Self {
-        Self { nodes: 10_000, depth: 64, axes: 32, degree: 64, terms: 100_000, table: 16 << 20, iterations: 40 }
+        Self { nodes: 200_000, depth: 64, axes: 32, degree: 64, terms: 100_000, table: 16 << 20, iterations: 40 }
     }
 }

@@ -210,20 +210,32 @@ fn chain_accepts_quantity_first() {
     assert!((found[0] - 0.106).abs() < 1e-15, "{found:?}");
 }
 
-#[test]
-fn hostile_descriptions_are_refused() {
-    // Each level holds the level below twice.
+/// A pipeline whose levels hold the level below twice.
+fn doubled_shifts(levels: usize) -> trilith::File {
     let mut tree = "a0: &a0 !transform/concatenate-1.2.0 {forward: [!transform/shift-1.2.0 {offset: 1}, !transform/shift-1.2.0 {offset: 1}]}\n".to_owned();
-    for level in 1..40 {
+    for level in 1..=levels {
         let below = level - 1;
         tree += &format!("a{level}: &a{level} !transform/compose-1.2.0 {{forward: [*a{below}, *a{below}]}}\n");
     }
     tree += &format!(
-        "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: *a39}}\n  - {{frame: {}, transform: null}}",
+        "wcs: !<tag:stsci.edu:gwcs/wcs-1.4.0>\n  name: ''\n  steps:\n  - {{frame: {}, transform: *a{levels}}}\n  - {{frame: {}, transform: null}}",
         frame("detector"),
         frame("world")
     );
-    let error = open(&tree).wcs("").unwrap_err();
+    open(&tree)
+}
+
+/// First tier. A file of the IFU of NIRSpec has 20,500 nodes in its 30 slices, and one of its MOS 560 for each slitlet.
+#[test]
+fn description_of_many_nodes_is_read() {
+    let wcs = doubled_shifts(14).wcs("").unwrap().expect("there are coordinates").wcs;
+    let world = wcs.pixel_to_world(&[&[1.0], &[2.0]], WcsOptions::default()).unwrap();
+    assert_eq!(world, [[16_385.0], [16_386.0]]);
+}
+
+#[test]
+fn hostile_descriptions_are_refused() {
+    let error = doubled_shifts(39).wcs("").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 
     let mut deep = "!transform/shift-1.2.0 {offset: 1}".to_owned();
@@ -248,7 +260,7 @@ fn hostile_descriptions_are_refused() {
 #[test]
 fn description_cost_is_charged() {
     // Every transform here is written once, and used by many aliases.
-    let used = |definition: &str, times: usize| {
+    let used = |definition: &str, words: &str, times: usize| {
         let mut tree = format!("a: &a {definition}\nb0: &b0 !transform/concatenate-1.2.0 {{forward: [*a, *a]}}\n");
         for level in 1..times {
             tree += &format!("b{level}: &b{level} !transform/concatenate-1.2.0 {{forward: [*b{}, *a]}}\n", level - 1);
@@ -260,7 +272,7 @@ fn description_cost_is_charged() {
             frame("world")
         );
         let mut limits = Limits::default();
-        limits.set(if definition.contains("varying") { "nodes=6000" } else { "depth=200" }).unwrap();
+        limits.set(if words == "nodes" { "nodes=6000" } else { "depth=200" }).unwrap();
         OpenOptions::new().limits(limits).open_bytes(format!("{HEAD}{tree}\n...\n").into_bytes()).unwrap().wcs("")
     };
     let list = |count: usize| vec!["0.5"; count].join(", ");
@@ -298,7 +310,7 @@ fn description_cost_is_charged() {
             "lists",
         ),
     ] {
-        let error = used(&definition, 50).unwrap_err();
+        let error = used(&definition, words, 50).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{words}: {error}");
         assert!(error.to_string().contains(words), "{words}: {error}");
     }
