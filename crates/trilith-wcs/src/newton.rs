@@ -17,6 +17,8 @@ const SMALLEST: f64 = 1e-11;
 const EDGE_TOLERANCE: (f64, f64) = (1e-8, 1e-2);
 /// Difference of coordinates that is never one of rounding, in units of a coordinate that is at least 1.
 const MAX_ROUNDING_DIFFERENCE: f64 = 1e-9;
+/// The most by which rounded coordinates that are more than pixel axes may contradict each other, in pixels.
+const MAX_SHARED_STEP: f64 = 1e-6;
 /// Points along each axis of a grid from which to start.
 const START_GRID_POINTS: usize = 25;
 
@@ -167,15 +169,24 @@ impl Wcs {
     }
 
     /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
-    /// changes.
-    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], derivatives: &[f64]) -> bool {
-        let axes = at.len();
-        (0..faults.len()).all(|axis| {
-            let size = self.rounding_magnitude(wanted, axis);
+    /// changes. `slopes` are the inverse of the derivatives.
+    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], derivatives: &[f64], slopes: &[f64]) -> bool {
+        let (axes, worlds) = (at.len(), faults.len());
+        let rounding = |axis: usize| 64.0 * f64::EPSILON * self.rounding_magnitude(wanted, axis);
+        // With more coordinates than pixel axes that they depend on, the rounding of one moves the pixel that another one gives.
+        let is_used = |axis: &usize| derivatives.iter().skip(*axis).step_by(axes).any(|slope| *slope != 0.0);
+        let is_shared = worlds > (0..axes).filter(is_used).count();
+        let steps = at.iter().zip(slopes.chunks(worlds)).map(|(x, row)| {
+            let step = STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
+            let moved: f64 = row.iter().enumerate().map(|(axis, slope)| slope.abs() * rounding(axis)).sum();
+            if is_shared { step.max(moved.min(MAX_SHARED_STEP)) } else { step }
+        });
+        let steps: Vec<f64> = steps.collect();
+        (0..worlds).all(|axis| {
             let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
-            let step = |x: &f64| STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
-            let moved: f64 = row.iter().zip(at).map(|(slope, x)| slope.abs() * step(x)).sum();
-            faults[axis].abs() <= 64.0 * f64::EPSILON * size + moved.min(MAX_ROUNDING_DIFFERENCE * size.max(1.0))
+            let moved: f64 = row.iter().zip(&steps).map(|(slope, step)| slope.abs() * step).sum();
+            let most = MAX_ROUNDING_DIFFERENCE * self.rounding_magnitude(wanted, axis).max(1.0);
+            faults[axis].abs() <= rounding(axis) + if is_shared { moved } else { moved.min(most) }
         })
     }
 }
@@ -324,6 +335,11 @@ impl<'w> NewtonSolver<'w> {
                     }
                     self.derivatives[(points[n] * worlds + row) * axes + axis] = slope;
                 }
+                let column = |row: usize| (points[n] * worlds + row) * axes + axis;
+                // A label, such as the number of a slit, has no values beside it: the pixel stays where it is on that axis.
+                if (0..worlds).any(|row| !self.derivatives[column(row)].is_finite()) {
+                    (0..worlds).for_each(|row| self.derivatives[column(row)] = 0.0);
+                }
             }
         }
         for (n, point) in points.iter().enumerate() {
@@ -378,7 +394,7 @@ impl<'w> NewtonSolver<'w> {
         let noise = noise.fold(0.0, f64::max);
         let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= STEP_TOLERANCE.max(4.0 * noise));
         // If derivatives are nearly zero or enormous, a small step does not mean a small fault.
-        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], derivatives)) {
+        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], derivatives, slopes)) {
             self.tolerance[point] = (4.0 * noise).clamp(EDGE_TOLERANCE.0, EDGE_TOLERANCE.1);
             self.state[point] = State::Converged;
             return;
@@ -477,7 +493,7 @@ fn invert_matrix(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::wcs::{Frame, PipelineStep, Wcs, WcsOptions};
-    use crate::{Polynomial, PolynomialBasis, Transform, WcsLimits};
+    use crate::{Polynomial, PolynomialBasis, SelectorKey, Transform, WcsLimits};
 
     /// Numbers from -1 to 1.
     fn random(state: &mut u64) -> f64 {
@@ -601,6 +617,44 @@ mod tests {
         assert_eq!(wcs.forward().evaluate(&[&found[0], &found[1]]).unwrap(), [[0.0, 5.0, 7.0]]);
         let wrong = Transform::chain(vec![Transform::shift(1.0), forward.inverse().unwrap()]).unwrap();
         assert!(pixels_of(&with_given_inverse(forward, wrong), &[&[1.0]]).iter().flatten().all(|x| x.is_nan()));
+    }
+
+    /// Tier: first. The files of NIRSpec: the third axis of pixels is the number of a slit, and the given inverse is a little off.
+    #[test]
+    fn label_axis_keeps_its_start() {
+        let of_slit = |scale: f64| {
+            let matrix = Transform::matrix(vec![0.1 * scale, 0.02, -0.01, 0.2], vec![0.3, 2.0]).unwrap();
+            let curve = Transform::parallel(vec![Transform::function("sinh").unwrap(), Transform::identity(1)]);
+            Transform::parallel(vec![Transform::chain(vec![matrix, curve]).unwrap(), Transform::identity(1)])
+        };
+        let cases = vec![(SelectorKey::Label(3.0), of_slit(1.0)), (SelectorKey::Label(7.0), of_slit(2.0))];
+        let forward = Transform::selector(Transform::remap(vec![2], 3).unwrap(), cases, f64::NAN).unwrap();
+        let pixels: [&[f64]; 3] = [&[0.5, -1.0, 2.0], &[0.3, 0.7, -0.4], &[3.0, 7.0, 7.0]];
+        let world = forward.evaluate(&pixels).unwrap();
+        let near = Transform::parallel(vec![Transform::constant(0.4, 1), Transform::constant(0.2, 1), Transform::identity(1)]);
+        let found = pixels_of(&with_given_inverse(forward, near), &[&world[0], &world[1], &world[2]]);
+        for (found, wanted) in found.iter().zip(pixels) {
+            assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-9), "{found:?}, not {wanted:?}");
+        }
+    }
+
+    /// Tier: first. Coordinates that another program rounded contradict each other in the last places: VISP of DKIST has a time for
+    /// each position of its slit.
+    #[test]
+    fn rounded_coordinates_do_not_contradict() {
+        let place = Transform::matrix(vec![0.05, 0.001, -0.001, 0.03], vec![-9e5, 4e5]).unwrap();
+        let both = Transform::parallel(vec![place.clone(), Transform::scale(12.0)]);
+        let forward = Transform::chain(vec![Transform::remap(vec![0, 1, 0], 2).unwrap(), both]).unwrap();
+        let rough = Transform::chain(vec![Transform::remap(vec![0, 1], 3).unwrap(), place.inverse().unwrap()]).unwrap();
+        let (x, y) = ([10.0, 57.25, 99.5], [3.0, 800.5, 411.0]);
+        let world = forward.evaluate(&[&x, &y]).unwrap();
+        let wcs = with_given_inverse(forward, rough);
+        let off = |by: f64| world[0].iter().map(|value| value + by).collect::<Vec<f64>>();
+        let found = pixels_of(&wcs, &[&off(5e-9), &world[1], &world[2]]);
+        for at in 0..x.len() {
+            assert!((found[0][at] - x[at]).abs() < 1e-6 && (found[1][at] - y[at]).abs() < 1e-6, "{found:?}");
+        }
+        assert!(pixels_of(&wcs, &[&off(1e-3), &world[1], &world[2]]).iter().flatten().all(|x| x.is_nan()));
     }
 
     #[test]
