@@ -336,7 +336,7 @@ impl<'w> NewtonSolver<'w> {
                     self.derivatives[(points[n] * worlds + row) * axes + axis] = slope;
                 }
                 let column = |row: usize| (points[n] * worlds + row) * axes + axis;
-                // A label, such as the number of a slit, has no values beside it: the pixel stays where it is on that axis.
+                // A label, such as the number of a slit, has no values next to it: the pixel stays where it is on that axis.
                 if (0..worlds).any(|row| !self.derivatives[column(row)].is_finite()) {
                     (0..worlds).for_each(|row| self.derivatives[column(row)] = 0.0);
                 }
