@@ -100,6 +100,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("writes", "reading_never_writes"),
     ("outputs", "shuffled_words_change_no_other_file"),
     ("compatibility", "command_output_matches_recorded_version"),
+    ("cases", "cases_say_what_is_expected"),
     ("crash", "cuts_and_reordering_leave_old_or_new_content"),
     ("crash", "failing_disk_leaves_old_or_new_content"),
     ("crash", "finished_second_writer_is_never_overwritten"),
@@ -114,6 +115,7 @@ const SLOW_TESTS: &[(&str, &str)] = &[
     ("lib", "encoded_bytes_eq_with_any_thread_count"),
     ("lib", "broken_bytes_decode_eq_with_any_thread_count"),
     ("lib", "elements_without_bytes_cannot_claim_endless_work"),
+    ("lib", "false_bzip2_mark_keeps_result"),
     ("lib", "every_length_comes_back"),
     ("lib", "large_copies_match_for_any_thread_count"),
     ("lib", "numbers_do_not_make_two_names_one"),
@@ -135,6 +137,7 @@ const SLOW_TESTS: &[(&str, &str)] = &[
     ("shells", "zsh_completes_commands_values_files_and_keys"),
     ("integration", "hostile_descriptions_are_refused"),
     ("integration", "description_cost_is_charged"),
+    ("integration", "description_of_many_nodes_is_read"),
 ];
 
 /// The random cases of a property test in the first tier, if the test does not say how many it needs. Otherwise there are 256.

@@ -20,6 +20,7 @@ fn cases_say_what_is_expected() {
         .filter(|path| path.extension().is_some_and(|e| e == "case") && path.to_string_lossy().contains(&only))
         .collect();
     let bless = std::env::var_os("BLESS").is_some();
+    let chosen = if bless || !only.is_empty() { chosen } else { common::sample("cases", chosen, 3) };
     let outcomes = in_parallel(&chosen, |path| one_case(path, bless).map_err(|e| format!("{}: {e}", relative(path))));
     let (mut faults, mut skipped) = (String::new(), 0);
     for outcome in outcomes {

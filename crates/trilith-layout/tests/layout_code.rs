@@ -226,7 +226,7 @@ fn example_programs_match_library_bytes() {
 
 #[test]
 fn random_layout_programs_match_library_bytes() {
-    for seed in trilith_sample::sample("random layouts", (0..10).collect(), 5) {
+    for seed in trilith_sample::sample("random layouts", (0..10).collect(), 10) {
         let (text, params) = random(seed * 7919 + 11);
         let order = if seed % 2 == 0 { Byteorder::Little } else { Byteorder::Big };
         agrees(&text, &params, order, seed % 3 != 0);

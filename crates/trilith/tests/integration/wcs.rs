@@ -225,7 +225,7 @@ fn doubled_shifts(levels: usize) -> trilith::File {
     open(&tree)
 }
 
-/// First tier. A file of the IFU of NIRSpec has 20,500 nodes in its 30 slices, and one of its MOS 560 for each slitlet.
+/// Tier: rest. A file of the IFU of NIRSpec has 20,500 nodes in its 30 slices, and one of its MOS 560 for each slitlet.
 #[test]
 fn description_of_many_nodes_is_read() {
     let wcs = doubled_shifts(14).wcs("").unwrap().expect("there are coordinates").wcs;
