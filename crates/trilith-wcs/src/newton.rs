@@ -169,24 +169,35 @@ impl Wcs {
     }
 
     /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
-    /// changes. `slopes` are the inverse of the derivatives.
-    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], derivatives: &[f64], slopes: &[f64]) -> bool {
-        let (axes, worlds) = (at.len(), faults.len());
-        let rounding = |axis: usize| 64.0 * f64::EPSILON * self.rounding_magnitude(wanted, axis);
-        // With more coordinates than pixel axes that they depend on, the rounding of one moves the pixel that another one gives.
+    /// changes.
+    fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], derivatives: &[f64]) -> bool {
+        let axes = at.len();
+        (0..faults.len()).all(|axis| {
+            let size = self.rounding_magnitude(wanted, axis);
+            let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
+            let step = |x: &f64| STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
+            let moved: f64 = row.iter().zip(at).map(|(slope, x)| slope.abs() * step(x)).sum();
+            faults[axis].abs() <= 64.0 * f64::EPSILON * size + moved.min(MAX_ROUNDING_DIFFERENCE * size.max(1.0))
+        })
+    }
+
+    /// Returns `true` if faults are those of coordinates that were rounded, and of which there are more than pixel axes that they depend
+    /// on: the rounding of one coordinate moves the pixel that another one gives. `slopes` are the inverse of the derivatives.
+    fn is_rounded_contradiction(&self, wanted: &[f64], faults: &[f64], derivatives: &[f64], slopes: &[f64]) -> bool {
+        let (worlds, axes) = (faults.len(), slopes.len() / faults.len().max(1));
         let is_used = |axis: &usize| derivatives.iter().skip(*axis).step_by(axes).any(|slope| *slope != 0.0);
-        let is_shared = worlds > (0..axes).filter(is_used).count();
-        let steps = at.iter().zip(slopes.chunks(worlds)).map(|(x, row)| {
-            let step = STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
+        if worlds <= (0..axes).filter(is_used).count() {
+            return false;
+        }
+        let rounding = |axis: usize| 64.0 * f64::EPSILON * self.rounding_magnitude(wanted, axis);
+        let steps = slopes.chunks(worlds).map(|row| {
             let moved: f64 = row.iter().enumerate().map(|(axis, slope)| slope.abs() * rounding(axis)).sum();
-            if is_shared { step.max(moved.min(MAX_SHARED_STEP)) } else { step }
+            moved.clamp(STEP_TOLERANCE, MAX_SHARED_STEP)
         });
         let steps: Vec<f64> = steps.collect();
         (0..worlds).all(|axis| {
             let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
-            let moved: f64 = row.iter().zip(&steps).map(|(slope, step)| slope.abs() * step).sum();
-            let most = MAX_ROUNDING_DIFFERENCE * self.rounding_magnitude(wanted, axis).max(1.0);
-            faults[axis].abs() <= rounding(axis) + if is_shared { moved } else { moved.min(most) }
+            faults[axis].abs() <= rounding(axis) + row.iter().zip(&steps).map(|(slope, step)| slope.abs() * step).sum::<f64>()
         })
     }
 }
@@ -296,10 +307,11 @@ impl<'w> NewtonSolver<'w> {
     }
 
     fn run(&mut self, iterations: usize) {
+        let started: Vec<usize> = (0..self.state.len()).filter(|at| self.state[*at] == State::Active).collect();
         for _ in 0..iterations {
             let active: Vec<usize> = (0..self.state.len()).filter(|at| self.state[*at] == State::Active).collect();
             if active.is_empty() {
-                return;
+                break;
             }
             let faults = self.residuals(&active, None);
             self.update_jacobian(&active, &faults);
@@ -307,7 +319,22 @@ impl<'w> NewtonSolver<'w> {
                 self.step_point(*point, &faults[n * self.worlds..(n + 1) * self.worlds]);
             }
         }
-        self.state.iter_mut().filter(|state| **state == State::Active).for_each(|state| *state = State::Failed);
+        let open: Vec<usize> = started.into_iter().filter(|at| self.state[*at] != State::Converged).collect();
+        self.accept_rounded_contradictions(&open);
+    }
+
+    /// Ends the iteration of points: those whose coordinates contradict each other by their rounding alone have converged.
+    fn accept_rounded_contradictions(&mut self, open: &[usize]) {
+        if open.is_empty() {
+            return;
+        }
+        let (axes, worlds, faults) = (self.axes, self.worlds, self.residuals(open, None));
+        for (point, faults) in open.iter().zip(faults.chunks(worlds)) {
+            let matrix = point * worlds * axes..(point + 1) * worlds * axes;
+            let (derivatives, slopes) = (&self.derivatives[matrix.clone()], &self.slopes[matrix]);
+            let is_rounded = self.wcs.is_rounded_contradiction(self.goal(*point), faults, derivatives, slopes);
+            self.state[*point] = if is_rounded { State::Converged } else { State::Failed };
+        }
     }
 
     /// Takes derivatives at the points that need them.
@@ -394,7 +421,7 @@ impl<'w> NewtonSolver<'w> {
         let noise = noise.fold(0.0, f64::max);
         let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= STEP_TOLERANCE.max(4.0 * noise));
         // If derivatives are nearly zero or enormous, a small step does not mean a small fault.
-        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], derivatives, slopes)) {
+        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], derivatives)) {
             self.tolerance[point] = (4.0 * noise).clamp(EDGE_TOLERANCE.0, EDGE_TOLERANCE.1);
             self.state[point] = State::Converged;
             return;
