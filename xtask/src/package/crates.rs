@@ -18,7 +18,7 @@ fn published_crates() -> Vec<&'static str> {
 }
 
 /// Writes the file that the program of README.md reads.
-const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::Writer::new();\n    \
+const WRITER: &str = "fn main() -> trilith::Result<()> {\n    let mut writer = trilith::AsdfWriter::new();\n    \
      writer.slice(\"/roman/data\", &[1f32; 512 * 512], &[512, 512])?;\n    \
      writer.set(\"/roman/meta/filter\", \"F158\")?;\n    writer.write(\"image.asdf\")\n}\n";
 
