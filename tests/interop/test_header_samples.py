@@ -89,7 +89,8 @@ def columns(wcs, described):
     kept, factors = [], []
     for axis in described["world_axes"]:
         name = axis["name"]
-        place = next(n for n, kind in enumerate(kinds) if n not in kept and (kind == name or name in (f"axis {n + 1}", kind.split("-")[0])))
+        names = [{own} if own.strip() else {kind, kind.split("-")[0], f"axis {n + 1}"} for n, (own, kind) in enumerate(zip(wcs.wcs.cname, kinds))]
+        place = next(n for n, known in enumerate(names) if n not in kept and name in known)
         kept.append(place)
         own = str(wcs.wcs.cunit[place])
         factors.append(units.Unit(own).to(units.Unit(axis["unit"])) if own and axis["unit"] else 1.0)
