@@ -10,8 +10,8 @@ use super::{get, read_text, require_item};
 use crate::error::{Error, Result};
 use crate::file::Item;
 
-/// Elements of a varying transform that cost as much as a node.
-const ELEMENTS_PER_NODE: usize = 5;
+/// Nodes that an element of a varying transform costs: it holds a transform and its inverse, in five kilobytes.
+const NODES_PER_ELEMENT: usize = 4;
 
 impl TransformBuilder {
     pub(super) fn build_dkist_transform(
@@ -86,7 +86,7 @@ impl TransformBuilder {
     pub(super) fn build_lookup_table(&mut self, item: &Item<'_>) -> Result<BuiltTransform> {
         let table = self.read_parameter(item, "lookup_table")?;
         let count = table.values.len();
-        self.charge_nodes(count.div_ceil(ELEMENTS_PER_NODE))?;
+        self.charge_nodes(count.saturating_mul(NODES_PER_ELEMENT))?;
         let cases = table.values.iter().map(|value| Transform::constant(*value, 1)).collect();
         let copies = Transform::remap(vec![0, 0], 1).map_err(from_wcs)?;
         let chosen = Transform::per_element(vec![count], cases).map_err(from_wcs)?;
@@ -117,12 +117,12 @@ impl TransformBuilder {
         let tables = [(&crpix, 1), (&crval, 1), (&pc, 2)];
         let shape = tables.iter().map(|(table, own)| table.shape.get(..table.shape.len().saturating_sub(*own)).unwrap_or(&[]));
         let shape = shape.max_by_key(|shape| shape.len()).unwrap_or(&[]).to_vec();
-        let most = self.limits.nodes.saturating_mul(ELEMENTS_PER_NODE);
+        let most = self.limits.nodes / NODES_PER_ELEMENT;
         let count = shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length)).filter(|count| *count <= most);
         let Some(count) = count.filter(|count| *count > 0) else {
             return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {most} elements)")));
         };
-        self.charge_nodes(count.div_ceil(ELEMENTS_PER_NODE))?;
+        self.charge_nodes(count.saturating_mul(NODES_PER_ELEMENT))?;
         let row = |table: &NumericData, size: usize, number: usize| -> Result<Vec<f64>> {
             let start = if table.values.len() == size { 0 } else { number.saturating_mul(size) };
             let found = table.values.get(start..start.saturating_add(size));

@@ -233,6 +233,18 @@ fn description_of_many_nodes_is_read() {
     assert_eq!(world, [[16_385.0], [16_386.0]]);
 }
 
+/// Tier: first. A table of a few megabytes would take gigabytes as transforms.
+#[test]
+fn large_varying_transform_is_refused() {
+    let table = vec!["[1.0, 2.0]"; 50_001].join(", ");
+    let file = gwcs(&format!(
+        "!<asdf://dkist.nso.edu/tags/varying_celestial_transform-1.1.0> {{crpix: [0.0, 0.0], cdelt: [1.0, 1.0], lon_pole: 180.0, \
+         pc_table: [[1.0, 0.0], [0.0, 1.0]], crval_table: [{table}], projection: !transform/gnomonic-1.2.0 {{direction: pix2sky}}}}"
+    ));
+    let error = file.wcs("").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
 #[test]
 fn hostile_descriptions_are_refused() {
     let error = doubled_shifts(39).wcs("").unwrap_err();
@@ -272,7 +284,12 @@ fn description_cost_is_charged() {
             frame("world")
         );
         let mut limits = Limits::default();
-        limits.set(if words == "nodes" { "nodes=6000" } else { "depth=200" }).unwrap();
+        let limit = match words {
+            "nodes" if definition.contains("varying") => "nodes=60000",
+            "nodes" => "nodes=6000",
+            _ => "depth=200",
+        };
+        limits.set(limit).unwrap();
         OpenOptions::new().limits(limits).open_bytes(format!("{HEAD}{tree}\n...\n").into_bytes()).unwrap().wcs("")
     };
     let list = |count: usize| vec!["0.5"; count].join(", ");
