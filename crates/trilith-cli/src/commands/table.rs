@@ -196,7 +196,8 @@ impl Table {
 
     /// Returns `true` if a value may be in the list of the cards of a FITS file.
     pub(crate) fn needs_card_rows(&self) -> bool {
-        self.covers.is_none() || self.build_query().map_or(true, |query| query.needs_card_rows())
+        let is_of_rows = self.item_arg().map_or(true, |item| item.is_some());
+        is_of_rows || self.build_query().map_or(true, |query| query.needs_card_rows())
     }
 
     fn build_query(&self) -> Result<Query> {

@@ -47,6 +47,7 @@ pub fn collect(
     opening: &OpenOptions,
     stop: &AtomicBool,
 ) -> Result<CollectedTable> {
+    let opening = &if query.needs_card_rows() { opening.clone() } else { opening.clone().card_rows(false) };
     let mut files = files.into_iter().take_while(|_| !stop.load(Ordering::Relaxed)).peekable();
     let waiting = if files.peek().is_some_and(|first| is_url(&first.name)) { EXTRA_REMOTE_JOBS } else { 0 };
     let mut found = CollectedTable { table: Table::new(query), files: 0, failed: Vec::new(), notices: Vec::new() };

@@ -87,6 +87,12 @@ impl Column {
         matches!(self.part, Some(AddressName::Computed(value)) if value.is_of_coordinates()) && self.path.is_empty()
     }
 
+    /// Returns `true` if the values may be in the lists `header` of FITS files. Attributes of other items are not.
+    pub(super) fn needs_card_rows(&self) -> bool {
+        let is_attribute = matches!(self.part, Some(AddressName::Attribute(_)));
+        !(self.is_of_image() || is_attribute && !self.path.contains("header"))
+    }
+
     /// Returns the reason why the column is empty in all rows that were read; None if it is not.
     pub(super) fn empty_reason(&self) -> Option<String> {
         if self.state.has_values.load(Ordering::Relaxed) || !self.state.was_read.load(Ordering::Relaxed) {

@@ -194,7 +194,7 @@ impl Query {
     /// Returns `true` if a column may read rows of the lists `header` of FITS files: without one, files may be opened
     /// without them ([`OpenOptions::card_rows`](crate::OpenOptions::card_rows)).
     pub fn needs_card_rows(&self) -> bool {
-        self.each.is_some() || !self.columns.iter().all(Column::is_of_image)
+        self.each.is_some() || self.columns.iter().any(Column::needs_card_rows)
     }
 
     /// The names of the columns; the first is `file`.

@@ -11,6 +11,7 @@
 
 use trilith::array::Array;
 use trilith::bytes::LocalOptions;
+use trilith::table::Query;
 use trilith::wcs::{InverseMethod, Wcs, WcsOptions};
 use trilith::{ErrorKind, Limits, OpenOptions};
 
@@ -786,5 +787,30 @@ fn fits_coordinates_need_no_card_rows() {
         let expected = described(true);
         assert_eq!(expected.len(), 1);
         assert_eq!(described(false), expected);
+    }
+}
+
+#[test]
+fn columns_of_attributes_need_no_card_rows() {
+    let needs_rows = [
+        ("a=/fits/0@CRVAL1", false),
+        ("a=/fits/0@CRPIX2.comment", false),
+        ("a=@CRVAL2", false),
+        ("a=/fits/0@NOTHING", false),
+        ("a=@footprint", false),
+        ("a=/fits/0/header/CRVAL1", true),
+        ("a=/fits/0/header@size", true),
+        ("a=/fits/0/header@NOTHING", true),
+        ("a=/fits/0", true),
+        ("a=/fits/0/data@shape", true),
+    ];
+    for (column, expected) in needs_rows {
+        let query = Query::new([column]).unwrap();
+        assert_eq!(query.needs_card_rows(), expected, "{column}");
+        let rows = |has_rows: bool| {
+            let file = OpenOptions::new().card_rows(has_rows).open_bytes(fits_with_sip()).unwrap();
+            query.rows("a.fits", &file).map_err(|error| error.to_string())
+        };
+        assert_eq!(rows(query.needs_card_rows()), rows(true), "{column}");
     }
 }
