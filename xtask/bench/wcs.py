@@ -1,7 +1,8 @@
-"""World coordinates and cutouts by position, beside gwcs and astrocut: whole processes, and inside of one.
+"""World coordinates and cutouts by position, beside gwcs, astropy and astrocut: whole processes, and inside of one.
 
 The images are like those of the Roman telescope: 4088 x 4088 pixels as float32, float16 and uint32, and a GWCS with polynomials of
-degree 5. `imports` is the time that the peer's Python takes before its first file.
+degree 5. The FITS images have the header of the Spitzer telescope that astropy has among its test data, and a header with the fewest
+cards that describe an image. `imports` is the time that the peer's Python takes before its first file.
 """
 
 from bulk import TIMED
@@ -22,6 +23,19 @@ with open(sys.argv[2], 'w', newline='') as out:
             footprint = wcs.footprint()
             if wcs.in_image(*place):
                 rows.writerow([path, footprint.tolist()])
+"""
+COVERS_FITS = QUIET + """
+import csv, os
+from astropy.coordinates import SkyCoord
+from astropy.io import fits
+from astropy.wcs import WCS
+place = SkyCoord(float(sys.argv[3]), float(sys.argv[4]), unit='deg')
+with open(sys.argv[2], 'w', newline='') as out:
+    rows = csv.writer(out)
+    for path in sorted(entry.path for entry in os.scandir(sys.argv[1])):
+        wcs = WCS(fits.getheader(path))
+        if wcs.footprint_contains(place):
+            rows.writerow([path, wcs.calc_footprint().tolist()])
 """
 # All arrays of the shape of the image and all metadata, as ours.
 CUT = QUIET + """
@@ -122,6 +136,46 @@ def make_many(folder, count):
         write(f"{folder}/r{i:06}.asdf", 16, wcs, "none")
 
 
+def spitzer_header():
+    """242 cards with SIP: of the camera IRAC."""
+    from astropy.io import fits
+    from astropy.utils.data import get_pkg_data_contents
+
+    return fits.Header.fromstring(get_pkg_data_contents("data/irac_sip.hdr", package="astropy.wcs.tests"))
+
+
+def short_header():
+    """30 cards, without distortion."""
+    from astropy.io import fits
+
+    cards = {"SIMPLE": True, "BITPIX": 16, "NAXIS": 2, "NAXIS1": 64, "NAXIS2": 64, "EXTEND": True, "OBJECT": "FIELD"}
+    cards |= {"TELESCOP": "SURVEY", "INSTRUME": "CAMERA", "FILTER": "r", "EXPTIME": 90.0, "DATE-OBS": "2026-03-01T02:03:04.5"}
+    cards |= {"MJD-OBS": 61100.08547, "AIRMASS": 1.1, "GAIN": 1.5, "WCSAXES": 2, "CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN"}
+    cards |= {"CUNIT1": "deg", "CUNIT2": "deg", "CRPIX1": 0.0, "CRPIX2": 0.0, "CRVAL1": 0.0, "CRVAL2": 0.0, "CD1_1": -5e-5, "CD1_2": 2e-5}
+    return fits.Header(cards | {"CD2_1": 2e-5, "CD2_2": 5e-5, "RADESYS": "ICRS", "EQUINOX": 2000.0})
+
+
+def make_headers(folder, count, header):
+    """FITS images of zeros that look at random places, every hundredth of them at ours."""
+    import pathlib
+
+    import numpy as np
+
+    header = {"spitzer": spitzer_header, "short": short_header}[header]()
+    width, height = header["NAXIS1"], header["NAXIS2"]
+    header.update({"BITPIX": 16, "NAXIS": 2, "CRPIX1": (width + 1) / 2, "CRPIX2": (height + 1) / 2})
+    for keyword in ("BSCALE", "BZERO"):
+        header.remove(keyword, ignore_missing=True)
+    random = np.random.default_rng(8)
+    pathlib.Path(folder).mkdir()
+    for i in range(int(count)):
+        place = PLACE if i % 100 == 0 else (random.uniform(0, 360), np.degrees(np.arcsin(random.uniform(-1, 1))))
+        header["CRVAL1"], header["CRVAL2"] = (round(float(value), 9) for value in place)
+        with open(f"{folder}/r{i:06}.fits", "wb") as file:
+            file.write(header.tostring().encode())
+            file.truncate(file.tell() + -(-width * height * 2 // 2880) * 2880)
+
+
 def make_catalog(path, count, side):
     """Positions inside of the image."""
     import numpy as np
@@ -153,6 +207,20 @@ def works(bench):
     def cut(where, size, *images):
         ours = [program, "--quiet", "cutout", *images, *where, "--size", f"{size}px", "-o", out / "{stem}_{n}.asdf"]
         return {"trilith": ours, "astrocut": bench.python(CUT, out, where[1], *images), "imports": bench.python("import astrocut, asdf")}
+
+    def covers(header, want):
+        count = 500 if bench.small else 10_000
+        folder = bench.file(f"wcs-{header}-{count}", make_headers, count, header)
+        return Work(
+            f"wcs-covers-{header}",
+            f"which of {count} FITS files hold a position, with their footprints; the {header} header",
+            {
+                "trilith": [program, "--quiet", "table", folder, "--covers", f"{lon},{lat}", "-c", "footprint=@footprint", "-o", out / "t.csv"],
+                "astropy": bench.python(COVERS_FITS, folder, out / "p.csv", lon, lat),
+            },
+            by="wall_s",
+            wants={"astropy": want},
+        )
 
     sip = "def work(): wcs.to_fits_sip(max_pix_error=%s, max_inv_pix_error=%s)"
     fit = inside("fit", "a FITS header with SIP, at most 0.001 px off; by gwcs, and with its default of 0.25 px", sip % (1e-3, 1e-3), 5, 1, 10)
@@ -195,6 +263,8 @@ def works(bench):
             by="wall_s",  # our cores share the files, and the user waits for all of them
             wants={"gwcs": 150},
         ),
+        covers("spitzer", 100),
+        covers("short", 40),
         Work("wcs-cutouts", "20 cutouts of 100 x 100 of one file, written as ASDF", cut(("--points", catalog), 100, image), by="wall_s", wants={"astrocut": 200}),
         Work(
             "wcs-images",
