@@ -6,6 +6,7 @@ mod keywords;
 mod physical_types;
 mod tables;
 mod time;
+mod unit;
 
 use ctype::{needs_projection, parse_celestial_ctype, standard_kind};
 use keyword_name::KeywordName;
@@ -13,6 +14,7 @@ pub use keywords::HeaderKeywords;
 use physical_types::physical_type;
 use tables::is_tabular;
 pub use tables::{ArrayReference, ReferencedArray};
+use unit::{default_unit, standard_unit};
 
 use crate::projection::wrap_180;
 use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
@@ -95,9 +97,13 @@ impl<'k> HeaderParser<'k> {
         parts.push(Transform::remap(order, chosen.len())?);
         let transform = Transform::chain(parts)?;
 
-        let lengths: Option<Vec<u64>> = (0..self.count)
-            .map(|axis| self.axis_keyword_value("NAXIS", axis).filter(|length| *length >= 1.0).map(|length| length as u64))
-            .collect();
+        // An axis that the array does not have is one pixel long.
+        let is_beyond = |axis: usize| self.keywords.get("NAXIS").is_some_and(|axes| axis as f64 >= axes);
+        let length = |axis: usize| match self.axis_keyword_value("NAXIS", axis).filter(|length| *length >= 1.0) {
+            Some(length) => Some(length as u64),
+            None => is_beyond(axis).then_some(1),
+        };
+        let lengths: Option<Vec<u64>> = (0..self.count).map(length).collect();
         let mut frame = Frame::unknown_frame("world");
         frame.axes = known.iter().map(|axis| self.describe_axis(*axis, is_sky(*axis))).collect();
         frame.reference_frame = self.reference_point(sky);
@@ -314,15 +320,9 @@ impl<'k> HeaderParser<'k> {
     /// Degrees in the unit of an angle; also in the spellings that wcslib translates.
     fn axis_unit_degrees(&self, axis: usize) -> Result<f64> {
         let unit = self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1));
-        let standard = match unit {
-            "Deg" | "Degree" | "Degrees" | "DEG" | "DEGREE" | "DEGREES" => "deg",
-            "arcmins" | "ARCMIN" | "ARCMINS" => "arcmin",
-            "arcsecs" | "ARCSEC" | "ARCSECS" => "arcsec",
-            "radian" | "radians" | "RAD" | "RADIAN" | "RADIANS" => "rad",
-            // An hour is one of time.
-            "h" | "hourangle" => "",
-            unit => unit,
-        };
+        let standard = standard_unit(unit);
+        // An hour is one of time.
+        let standard = if matches!(&*standard, "h" | "hourangle") { "" } else { &*standard };
         let found = degrees_per_unit(standard).filter(|_| unit.is_empty() || !standard.is_empty());
         found.ok_or_else(|| Error::Unsupported(format!("CUNIT{} = {unit:?} for an angle", axis + 1)))
     }
@@ -430,8 +430,19 @@ impl<'k> HeaderParser<'k> {
 
     /// The parameters of a projection, those of the latitude axis.
     fn read_projection(&self, code: &str, latitude: usize) -> Result<Projection> {
+        // PROJPm is the older keyword.
+        let parameter = |number: usize| -> Result<Option<f64>> {
+            let (own, old) =
+                (self.pv_parameter(latitude, number), self.keywords.number_value(KeywordName::numbered("PROJP", number)));
+            if let (Some(own), Some(old)) = (own, old)
+                && own != old
+            {
+                return Err(Error::Invalid(format!("PROJP{number} = {old} and PV{}_{number} = {own}", latitude + 1)));
+            }
+            Ok(own.or(old))
+        };
         if code == "ZPN" {
-            let terms: Vec<f64> = (0..=20).map(|number| self.pv_parameter(latitude, number).unwrap_or(0.0)).collect();
+            let terms = (0..=20).map(|number| Ok(parameter(number)?.unwrap_or(0.0))).collect::<Result<Vec<f64>>>()?;
             if let Some(key) = self.parameter_from(latitude, 21) {
                 return Err(Error::Unsupported(format!("{key} of projection ZPN (expected numbers up to 20)")));
             }
@@ -443,14 +454,7 @@ impl<'k> HeaderParser<'k> {
         }
         let mut given = [f64::NAN; 3];
         for (place, number) in given.iter_mut().zip(1..) {
-            let (own, old) =
-                (self.pv_parameter(latitude, number), self.keywords.number_value(KeywordName::numbered("PROJP", number)));
-            if let (Some(own), Some(old)) = (own, old)
-                && own != old
-            {
-                return Err(Error::Invalid(format!("PROJP{number} = {old} and PV{}_{number} = {own}", latitude + 1)));
-            }
-            *place = own.or(old).unwrap_or(f64::NAN);
+            *place = parameter(number)?.unwrap_or(f64::NAN);
         }
         Projection::new(code, &given)
     }
@@ -467,6 +471,10 @@ impl<'k> HeaderParser<'k> {
             self.axis_keyword_value("CRVAL", longitude).unwrap_or(0.0) * self.axis_unit_degrees(longitude)?,
             self.axis_keyword_value("CRVAL", latitude).unwrap_or(0.0) * self.axis_unit_degrees(latitude)?,
         );
+        if at.1.abs() > 90.0 {
+            let unit = if self.axis_unit_degrees(latitude)? == 1.0 { "" } else { " degrees" };
+            return Err(Error::Invalid(format!("CRVAL{} = {}{unit}, which is no latitude", latitude + 1, at.1)));
+        }
         let mut parts = Vec::new();
         // Parameters that are terms of a distortion are none of the projection.
         let has_parameters = matches!(distortion, Distortion::None | Distortion::Sip);
@@ -537,10 +545,11 @@ impl<'k> HeaderParser<'k> {
             "" => kind,
             _ => own_name,
         };
-        let unit = if is_sky && !is_tabular(kind) {
-            "deg"
-        } else {
-            self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1))
+        let own_unit = self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1));
+        let unit = match own_unit {
+            _ if is_sky && !is_tabular(kind) => "deg".to_owned(),
+            "" => default_unit(kind_name).to_owned(),
+            unit => standard_unit(unit),
         };
         let physical = physical_type(kind_name);
         let name = if name.is_empty() { format!("axis {}", axis + 1) } else { name.to_owned() };

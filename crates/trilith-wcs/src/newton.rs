@@ -97,9 +97,9 @@ impl Wcs {
 
     /// Coordinates whose differences are distances: on the sky those of a vector.
     fn to_metric(&self, world: &[f64]) -> Vec<f64> {
-        let Some((longitude, latitude, unit)) = self.sky else { return world.to_vec() };
+        let Some((longitude, latitude, [turn, rise])) = self.sky else { return world.to_vec() };
         let ((sin_lon, cos_lon), (sin, cos)) =
-            ((world[longitude] * unit).to_radians().sin_cos(), (world[latitude] * unit).to_radians().sin_cos());
+            ((world[longitude] * turn).to_radians().sin_cos(), (world[latitude] * rise).to_radians().sin_cos());
         let others =
             world.iter().enumerate().filter(|(axis, _)| *axis != longitude && *axis != latitude).map(|(_, value)| *value);
         [cos * cos_lon, cos * sin_lon, sin].into_iter().chain(others).collect()
@@ -111,12 +111,13 @@ impl Wcs {
         let share = |at: usize| (at as f64 + 0.5) / START_GRID_POINTS as f64;
         let place = |(low, high): &(f64, f64), at: usize| low + (high - low) * share(at);
         let count = START_GRID_POINTS.pow(extent.len().min(2) as u32);
+        let first = self.image_axes().map_or(0, |[x, _]| x);
         let columns: Vec<Vec<f64>> = extent
             .iter()
             .enumerate()
             .map(|(axis, interval)| {
                 (0..count)
-                    .map(|n| place(interval, if axis == 0 { n % START_GRID_POINTS } else { n / START_GRID_POINTS }))
+                    .map(|n| place(interval, if axis == first { n % START_GRID_POINTS } else { n / START_GRID_POINTS }))
                     .collect()
             })
             .collect();
@@ -131,20 +132,21 @@ impl Wcs {
         for (place, (found, wanted)) in out.iter_mut().zip(found.iter().zip(wanted)) {
             *place = found - wanted;
         }
-        if let Some((longitude, latitude, unit)) = self.sky {
+        if let Some((longitude, latitude, [turn, rise])) = self.sky {
             let [east, north] = sky_offset(
-                [wanted[longitude] * unit, wanted[latitude] * unit],
-                [found[longitude] * unit, found[latitude] * unit],
+                [wanted[longitude] * turn, wanted[latitude] * rise],
+                [found[longitude] * turn, found[latitude] * rise],
             );
-            (out[longitude], out[latitude]) = (east / unit, north / unit);
+            (out[longitude], out[latitude]) = (east / turn, north / rise);
         }
     }
 
     /// The size of the numbers that a coordinate is rounded as. That of one on the sky is at most a radian smaller.
     fn coordinate_magnitude(&self, wanted: &[f64], axis: usize) -> f64 {
         match self.sky {
-            Some((longitude, latitude, _)) if axis == longitude || axis == latitude => {
-                wanted[longitude].abs().max(wanted[latitude].abs())
+            Some((longitude, latitude, units)) if axis == longitude || axis == latitude => {
+                let own = units[usize::from(axis != longitude)];
+                (wanted[longitude] * units[0] / own).abs().max((wanted[latitude] * units[1] / own).abs())
             }
             _ => wanted[axis].abs(),
         }
@@ -158,8 +160,10 @@ impl Wcs {
     /// The size of the numbers that a coordinate is rounded as on the way. Positions come out of trigonometry, which rounds as
     /// numbers of the size of a radian.
     fn rounding_magnitude(&self, wanted: &[f64], axis: usize) -> f64 {
-        let is_sky = self.sky.is_some_and(|(longitude, latitude, _)| axis == longitude || axis == latitude);
-        let radian = self.sky.filter(|_| is_sky).map_or(0.0, |(.., unit)| 1f64.to_degrees() / unit);
+        let own = self.sky.and_then(|(longitude, latitude, units)| {
+            [longitude, latitude].iter().zip(units).find(|(known, _)| **known == axis).map(|(_, unit)| unit)
+        });
+        let radian = own.map_or(0.0, |unit| 1f64.to_degrees() / unit);
         self.coordinate_magnitude(wanted, axis).max(radian)
     }
 

@@ -1,7 +1,7 @@
 //! Regions of the sky: whether coordinates hold a position.
 
-use crate::wcs::Wcs;
-use crate::{Error, Result, WcsOptions};
+use crate::wcs::{Frame, PipelineStep, SkyImage, Wcs};
+use crate::{Error, Result, Transform, WcsLimits, WcsOptions};
 
 /// Points along each edge of the footprint, for distances from it.
 const POINTS_PER_EDGE: usize = 32;
@@ -10,28 +10,84 @@ impl Wcs {
     /// Returns the pixels of positions: longitude and latitude in degrees, a vector for each pixel axis. Coordinates that are not
     /// positions, as wavelengths, are those of the middle.
     ///
+    /// Longitudes that differ by whole turns are one place: the transform is given the one that is nearest to the longitude in the
+    /// middle.
+    ///
     /// # Errors
     /// Returns [`Error::Unsupported`] if the world has no sky, and as [`Wcs::world_to_pixel`].
     pub fn sky_to_pixel(&self, positions: &[[f64; 2]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
-        let Some((longitude, latitude, unit)) = self.sky else {
+        let Some((longitude, latitude, units)) = self.sky else {
             return Err(Error::Unsupported("these coordinates have no positions on the sky".to_owned()));
         };
+        let middle: Option<Vec<f64>> =
+            self.pixel_range().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
+        let known_middle =
+            || middle.clone().ok_or_else(|| Error::Unsupported("the length of a pixel axis is not known".to_owned()));
+        let world_middle = middle.as_ref().map(|middle| self.forward.evaluate_point(middle)).transpose()?;
         let mut world = vec![vec![0.0; positions.len()]; self.world_axes()];
         if world.len() > 2 {
-            let middle: Option<Vec<f64>> =
-                self.pixel_range().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
-            let middle = middle.ok_or_else(|| Error::Unsupported("the length of a pixel axis is not known".to_owned()))?;
-            for (column, value) in world.iter_mut().zip(self.forward.evaluate_point(&middle)?) {
-                column.fill(value);
-            }
+            known_middle()?;
+            world.iter_mut().zip(world_middle.iter().flatten()).for_each(|(column, value)| column.fill(*value));
         }
+        let usual = world_middle.as_ref().and_then(|world| world.get(longitude)).map(|value| value * units[0]);
+        let nearest_turn = |value: f64| match usual.filter(|usual| usual.is_finite() && (value - usual).abs() > 180.0) {
+            Some(usual) => value - ((value - usual) / 360.0).round() * 360.0,
+            None => value,
+        };
         for (axis, part) in [(longitude, 0), (latitude, 1)] {
             if let Some(column) = world.get_mut(axis) {
-                column.iter_mut().zip(positions).for_each(|(place, position)| *place = position[part] / unit);
+                column.iter_mut().zip(positions).for_each(|(place, position)| {
+                    *place = if part == 0 { nearest_turn(position[0]) } else { position[part] } / units[part];
+                });
             }
         }
         let columns: Vec<&[f64]> = world.iter().map(Vec::as_slice).collect();
-        self.world_to_pixel(&columns, options)
+        let axes = <[usize; 2]>::try_from(self.sky_pixel_axes()).ok().filter(|_| self.pixel_axes() > 2);
+        let whole = match axes {
+            // No world coordinate describes an axis, as one of a type that is left out.
+            Some(_) if self.world_axes() < self.pixel_axes() => None,
+            Some(_) => match self.world_to_pixel(&columns, options) {
+                Err(Error::Unsupported(_)) => None,
+                found => Some(found),
+            },
+            None => Some(self.world_to_pixel(&columns, options)),
+        };
+        match (whole, axes) {
+            (Some(found), _) => found,
+            (None, None) => Ok(Vec::new()),
+            // The positions alone have an inverse. All other axes are in the middle.
+            (None, Some(axes)) => {
+                let middle = known_middle()?;
+                let image = self.positions_alone([longitude, latitude], axes, &middle)?;
+                let columns = [longitude, latitude].map(|axis| columns.get(axis).copied().unwrap_or_default());
+                let found = image.world_to_pixel(&columns, options.with_bounding_box(false))?;
+                let mut pixels: Vec<Vec<f64>> = middle.iter().map(|at| vec![*at; positions.len()]).collect();
+                for (axis, column) in axes.into_iter().zip(found) {
+                    if let Some(place) = pixels.get_mut(axis) {
+                        *place = column;
+                    }
+                }
+                Ok(pixels)
+            }
+        }
+    }
+
+    /// Returns the positions alone, of the image in two pixel axes, where the others are at a pixel.
+    fn positions_alone(&self, [longitude, latitude]: [usize; 2], axes: [usize; 2], pixel: &[f64]) -> Result<Self> {
+        let fixed = pixel.iter().copied().enumerate().filter(|(axis, _)| !axes.contains(axis)).collect();
+        let transform = Transform::chain(vec![
+            Transform::fix_inputs(self.forward.clone(), fixed)?,
+            Transform::remap(vec![longitude, latitude], self.world_axes())?,
+        ])?;
+        let mut frame = self.frames().last().cloned().unwrap_or_default();
+        frame.axes = [longitude, latitude].map(|axis| self.world_axis(axis)).to_vec();
+        frame.sky = Some((0, 1));
+        let steps = vec![
+            PipelineStep { frame: Frame::unknown_frame("pixel"), transform: Some(transform) },
+            PipelineStep { frame, transform: None },
+        ];
+        let shape = self.pixel_shape().map(|shape| axes.iter().filter_map(|axis| shape.get(*axis).copied()).collect());
+        Self::new(self.name(), steps, None, shape, &WcsLimits { iterations: self.iterations, ..WcsLimits::default() })
     }
 
     /// Returns for positions, in degrees, whether a pixel has them: inside of the bounding box, else of the array.
@@ -77,25 +133,46 @@ impl Wcs {
             return Ok(false);
         }
         let place = to_unit_vector(position);
-        let edge: Vec<[f64; 3]> = self.sample_sky_outline(POINTS_PER_EDGE).into_iter().map(to_unit_vector).collect();
-        let next = edge.iter().cycle().skip(1);
-        let closest = edge.iter().zip(next).map(|(a, b)| to_segment(place, *a, *b)).fold(f64::INFINITY, f64::min);
+        let to_edge = |edge: &Vec<[f64; 3]>| {
+            let next = edge.iter().cycle().skip(1);
+            edge.iter().zip(next).map(|(a, b)| to_segment(place, *a, *b)).fold(f64::INFINITY, f64::min)
+        };
+        let closest = self.sky_outlines(POINTS_PER_EDGE).iter().map(to_edge).fold(f64::INFINITY, f64::min);
         Ok(closest <= radius.to_radians())
     }
 
-    /// Places along the edge of the extent, in degrees; those without a position are left out.
-    fn sample_sky_outline(&self, along: usize) -> Vec<[f64; 2]> {
-        let Some(&[x, y, ..]) = self.pixel_range().as_deref() else { return Vec::new() };
-        let found = self.checked_sky(&outline_places(x, y, along)).unwrap_or_default();
-        found.into_iter().filter(|place| place.iter().all(|x| x.is_finite())).collect()
+    /// Directions along the edge of the extent, one outline after another; those without a position are left out. If positions
+    /// depend on more than two pixel axes, each two of them have outlines at the start, in the middle and at the end of the others.
+    fn sky_outlines(&self, along: usize) -> Vec<Vec<[f64; 3]>> {
+        let (Some(extent), axes) = (self.pixel_range(), self.sky_pixel_axes()) else { return Vec::new() };
+        let (pairs, levels) = match (axes.len(), self.image_axes()) {
+            (0..=2, Some(pair)) => (vec![pair], &[0.5][..]),
+            (0..=2, None) => return Vec::new(),
+            _ => {
+                let pairs = axes.iter().enumerate().flat_map(|(at, x)| axes.iter().skip(at + 1).map(|y| [*x, *y]));
+                (pairs.collect(), &[0.0, 0.5, 1.0][..])
+            }
+        };
+        let mut outlines = Vec::new();
+        for [x, y] in pairs {
+            let (Some(across), Some(up)) = (extent.get(x), extent.get(y)) else { continue };
+            let places = outline_places(*across, *up, along);
+            outlines.extend(levels.iter().filter_map(|level| self.sky_at_level([x, y], *level, &places)));
+        }
+        let is_known = |place: &[f64; 2]| place.iter().all(|x| x.is_finite());
+        outlines.into_iter().map(|outline| outline.into_iter().filter(is_known).map(to_unit_vector).collect()).collect()
     }
 
-    /// A direction, and the cosine of an angle around it: nothing beyond is inside. `None` if the extent is large on the sky.
+    /// A direction, and the cosine of an angle around it: nothing beyond is inside. `None` if the extent is large on the sky, or if
+    /// positions depend on more than two pixel axes.
     fn bounding_cone(&self) -> Option<([f64; 3], f64)> {
-        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
+        if self.sky_pixel_axes().len() > 2 {
+            return None;
+        }
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
         let mut places = outline_places((left, right), (low, high), 2);
         places.push(((left + right) / 2.0, (low + high) / 2.0));
-        let found = self.checked_sky(&places)?;
+        let found = self.checked_sky(axes, &places)?;
         let (centre, edge) = found.split_last().filter(|_| found.iter().flatten().all(|x| x.is_finite()))?;
         let middle = to_unit_vector(*centre);
         let least = edge.iter().map(|place| dot_product(middle, to_unit_vector(*place))).fold(1.0, f64::min);

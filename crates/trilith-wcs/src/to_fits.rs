@@ -183,7 +183,7 @@ impl<'w> SipFit<'w> {
             x.push(*a);
             y.push(*b);
         }
-        let sky = self.sky_positions(&self.wcs.forward, &x, &y, self.wcs.sky_unit())?;
+        let sky = self.sky_positions(&self.wcs.forward, &x, &y, self.wcs.sky_units())?;
         if sky.iter().flatten().any(|value| !value.is_finite()) {
             return Err(Error::Unsupported("a FITS header of an image some pixels of which have no position".to_owned()));
         }
@@ -191,10 +191,11 @@ impl<'w> SipFit<'w> {
     }
 
     /// Longitudes and latitudes of pixels, in degrees.
-    fn sky_positions(&self, forward: &Transform, x: &[f64], y: &[f64], unit: f64) -> Result<[Vec<f64>; 2]> {
+    fn sky_positions(&self, forward: &Transform, x: &[f64], y: &[f64], units: [f64; 2]) -> Result<[Vec<f64>; 2]> {
         let world = forward.evaluate(&[x, y])?;
         let (longitude, latitude) = self.wcs.sky().unwrap_or((0, 1));
-        Ok([longitude, latitude].map(|axis| world.get(axis).into_iter().flatten().map(|value| value * unit).collect()))
+        let column = |axis: usize, unit: f64| world.get(axis).into_iter().flatten().map(|value| value * unit).collect();
+        Ok([column(longitude, units[0]), column(latitude, units[1])])
     }
 
     fn center(&self) -> [f64; 2] {
@@ -275,7 +276,7 @@ impl<'w> SipFit<'w> {
 
     /// The header of a linear transform that is followed by a projection.
     fn exact_header(&self) -> Result<Option<FitsHeader>> {
-        if self.wcs.sky() != Some((0, 1)) || self.wcs.sky_unit() != 1.0 {
+        if self.wcs.sky() != Some((0, 1)) || self.wcs.sky_units() != [1.0; 2] {
             return Ok(None);
         }
         let Some(SkyProjection { to_plane, projection, rotation }) = self.wcs.forward.split_projection() else {
@@ -307,7 +308,7 @@ impl<'w> SipFit<'w> {
     /// The header of a tangent plane with polynomials.
     fn fit_polynomial_header(&self) -> Result<FitsHeader> {
         let middle = self.center();
-        let sky = self.sky_positions(&self.wcs.forward, &[middle[0]], &[middle[1]], self.wcs.sky_unit())?;
+        let sky = self.sky_positions(&self.wcs.forward, &[middle[0]], &[middle[1]], self.wcs.sky_units())?;
         let sky = [sky[0][0].rem_euclid(360.0), sky[1][0]];
         let flat = TangentPlane::new(sky)?;
         let scale = self.region.iter().map(|(low, high)| (high - low) / 2.0).fold(1.0, f64::max);

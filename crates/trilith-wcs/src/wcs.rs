@@ -137,6 +137,14 @@ impl PartialEq for Inverses {
     }
 }
 
+/// An image of the sky: its pixel axes, the lower one first, and the interval of each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SkyImage {
+    pub(crate) axes: [usize; 2],
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
+}
+
 /// The coordinate system of an array. Pixels are counted from 0 at the middle of the first; x, the last axis of the array, is first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wcs {
@@ -148,8 +156,8 @@ pub struct Wcs {
     inverses: Inverses,
     bounds: Option<BoundingBox>,
     shape: Option<Vec<u64>>,
-    /// Longitude, latitude, and degrees in their unit.
-    pub(crate) sky: Option<(usize, usize, f64)>,
+    /// Longitude, latitude, and degrees in the unit of each.
+    pub(crate) sky: Option<(usize, usize, [f64; 2])>,
     pub(crate) iterations: usize,
     /// A sentence for each axis of the description that has no world coordinate.
     pub(crate) left_out: Vec<String>,
@@ -164,7 +172,7 @@ pub(crate) fn degrees_per_unit(unit: &str) -> Option<f64> {
         "mas" => 1.0 / 3.6e6,
         "uas" => 1.0 / 3.6e9,
         "rad" => 180.0 / std::f64::consts::PI,
-        "hourangle" | "h" => 15.0,
+        "hourangle" | "h" | "15deg" | "15 deg" => 15.0,
         _ => return None,
     })
 }
@@ -216,7 +224,7 @@ impl Wcs {
             let (longitude, latitude) = frame.sky?;
             let unit = |axis: usize| frame.axes.get(axis).and_then(|axis| degrees_per_unit(&axis.unit));
             let (one, two) = (unit(longitude)?, unit(latitude)?);
-            (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
+            (longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, [one, two]))
         });
         let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
         Ok(Self { name, frames, transforms, forward, inverses: Inverses::default(), bounds, shape, sky, iterations, left_out })
@@ -273,9 +281,9 @@ impl Wcs {
         self.sky.map(|(longitude, latitude, _)| (longitude, latitude))
     }
 
-    /// Factor that brings longitude and latitude into degrees.
-    pub fn sky_unit(&self) -> f64 {
-        self.sky.map_or(1.0, |(_, _, unit)| unit)
+    /// Factors that bring longitude and latitude into degrees.
+    pub fn sky_units(&self) -> [f64; 2] {
+        self.sky.map_or([1.0; 2], |(_, _, units)| units)
     }
 
     /// Bounding box of the pixels.
@@ -291,6 +299,13 @@ impl Wcs {
     /// Takes the number of pixels along each axis, x first, if the coordinates themselves do not give it.
     pub fn set_pixel_shape(&mut self, shape: Vec<u64>) {
         if self.shape.is_none() && shape.len() == self.pixel_axes() {
+            self.shape = Some(shape);
+        }
+    }
+
+    /// Takes the number of pixels along each axis, x first, in place of the one that the coordinates state.
+    pub fn replace_pixel_shape(&mut self, shape: Vec<u64>) {
+        if shape.len() == self.pixel_axes() {
             self.shape = Some(shape);
         }
     }
@@ -408,46 +423,93 @@ impl Wcs {
         (0..self.pixel_axes()).map(|axis| boxed.get(axis).copied().flatten().or_else(|| whole(axis))).collect()
     }
 
-    /// Returns longitudes and latitudes, in degrees, of places in the first two pixel axes; the others are in the middle.
-    pub(crate) fn checked_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
-        let (longitude, latitude, unit) = self.sky?;
-        let extent = self.pixel_range()?;
-        if extent.len() < 2 {
-            return None;
+    /// Returns the pixel axes that positions on the sky depend on, the lowest first.
+    pub fn sky_pixel_axes(&self) -> Vec<usize> {
+        let Some((longitude, latitude, _)) = self.sky else { return Vec::new() };
+        let dependencies = self.forward.separability();
+        let depends = |world: usize, axis: usize| dependencies.get(world).is_some_and(|row| row.get(axis) == Some(&true));
+        (0..self.pixel_axes()).filter(|axis| depends(longitude, *axis) || depends(latitude, *axis)).collect()
+    }
+
+    /// Returns the two pixel axes that an image of the sky has, the lower one first. If positions depend on more, the image is the
+    /// one that covers most of the sky.
+    pub(crate) fn image_axes(&self) -> Option<[usize; 2]> {
+        let axes = self.sky_pixel_axes();
+        match axes[..] {
+            [x, y] => return Some([x, y]),
+            [] => return None,
+            [only] => return (0..self.pixel_axes()).find(|axis| *axis != only).map(|other| [only.min(other), only.max(other)]),
+            _ => {}
         }
-        let columns: Vec<Vec<f64>> = extent
+        let extent = self.pixel_range()?;
+        let middle: Vec<f64> = extent.iter().map(|(low, high)| (low + high) / 2.0).collect();
+        let reach = |axis: usize| {
+            let length = extent.get(axis).map_or(0.0, |(low, high)| high - low);
+            self.local_offset(&middle, axis).ok().flatten().map(|step| step.map(|x| x * length))
+        };
+        let mut best = (0.0, [*axes.first()?, *axes.get(1)?]);
+        for (at, x) in axes.iter().enumerate() {
+            for y in axes.iter().skip(at + 1) {
+                let area = reach(*x).zip(reach(*y)).map_or(0.0, |([e, n], [p, q])| (e * q - n * p).abs());
+                if area > best.0 {
+                    best = (area, [*x, *y]);
+                }
+            }
+        }
+        Some(best.1)
+    }
+
+    /// Returns longitudes and latitudes, in degrees, of places in two pixel axes. The others are in the middle of their extent.
+    pub(crate) fn checked_sky(&self, axes: [usize; 2], places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+        self.sky_at_level(axes, 0.5, places)
+    }
+
+    /// Does the same as [`Wcs::checked_sky`], where the other axes are at this part of their extent.
+    pub(crate) fn sky_at_level(&self, axes: [usize; 2], level: f64, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+        let (longitude, latitude, units) = self.sky?;
+        let columns: Vec<Vec<f64>> = self
+            .pixel_range()?
             .iter()
             .enumerate()
-            .map(|(axis, (low, high))| {
-                let middle = (low + high) / 2.0;
-                places.iter().map(|(x, y)| [*x, *y].get(axis).copied().unwrap_or(middle)).collect()
+            .map(|(axis, (low, high))| match axes.iter().position(|known| *known == axis) {
+                Some(0) => places.iter().map(|(x, _)| *x).collect(),
+                Some(_) => places.iter().map(|(_, y)| *y).collect(),
+                None => vec![low + (high - low) * level; places.len()],
             })
             .collect();
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let world = self.forward.evaluate(&slices).ok()?;
         let column = |axis: usize| world.get(axis).into_iter().flatten();
-        Some(column(longitude).zip(column(latitude)).map(|(a, b)| [a * unit, b * unit]).collect())
+        Some(column(longitude).zip(column(latitude)).map(|(a, b)| [a * units[0], b * units[1]]).collect())
+    }
+
+    /// Returns the image of the sky in two pixel axes.
+    pub(crate) fn sky_image(&self) -> Option<SkyImage> {
+        let (axes, extent) = (self.image_axes()?, self.pixel_range()?);
+        Some(SkyImage { axes, x: *extent.get(axes[0])?, y: *extent.get(axes[1])? })
     }
 
     /// Returns longitude and latitude, in degrees, of the corners of the bounding box (else of the array): lower left, upper left,
     /// upper right, lower right. `None` if the world has no sky, or if the pixels have no extent.
+    ///
+    /// The corners are those of the two pixel axes that positions depend on. All other axes are in the middle.
     pub fn footprint(&self) -> Option<[[f64; 2]; 4]> {
-        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
-        let corners = self.checked_sky(&[(left, low), (left, high), (right, high), (right, low)])?;
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
+        let corners = self.checked_sky(axes, &[(left, low), (left, high), (right, high), (right, low)])?;
         corners.try_into().ok()
     }
 
     /// Returns longitude and latitude, in degrees, of the middle.
     pub fn centre(&self) -> Option<[f64; 2]> {
-        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
-        self.checked_sky(&[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
+        self.checked_sky(axes, &[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
     }
 
     /// Returns the length of a pixel in the middle, in seconds of arc: the root of its area.
     pub fn scale(&self) -> Option<f64> {
-        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
         let (x, y) = ((left + right) / 2.0, (low + high) / 2.0);
-        let found = self.checked_sky(&[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
+        let found = self.checked_sky(axes, &[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
         let [a, b, c, d] = found.get(..4)?.try_into().ok()?;
         let ([e, n], [p, q]) = (sky_offset(a, b), sky_offset(c, d));
         Some((e * q - n * p).abs().sqrt() * 3600.0)
@@ -458,11 +520,12 @@ impl Wcs {
     /// # Errors
     /// Returns [`Error::Invalid`] if the pixel has not as many numbers as there are pixel axes.
     pub fn local_offset(&self, pixel: &[f64], axis: usize) -> Result<Option<[f64; 2]>> {
-        let Some((longitude, latitude, unit)) = self.sky else { return Ok(None) };
+        let Some((longitude, latitude, units)) = self.sky else { return Ok(None) };
         let at = |by: f64| -> Result<[f64; 2]> {
             let moved: Vec<f64> = pixel.iter().enumerate().map(|(place, x)| if place == axis { x + by } else { *x }).collect();
             let world = self.forward.evaluate_point(&moved)?;
-            Ok([longitude, latitude].map(|axis| world.get(axis).map_or(f64::NAN, |value| value * unit)))
+            let value = |axis: usize| world.get(axis).copied().unwrap_or(f64::NAN);
+            Ok([value(longitude) * units[0], value(latitude) * units[1]])
         };
         Ok(Some(sky_offset(at(-0.5)?, at(0.5)?)))
     }
@@ -479,7 +542,7 @@ impl Wcs {
                 |by: f64| pixel.iter().enumerate().map(|(at, x)| if at == axis { x + by } else { *x }).collect::<Vec<f64>>();
             let (before, after) = (self.forward.evaluate_point(&moved(-step))?, self.forward.evaluate_point(&moved(step))?);
             let mut column: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (b - a) / (2.0 * step)).collect();
-            if let Some((longitude, _, unit)) = self.sky
+            if let Some((longitude, _, [unit, _])) = self.sky
                 && let Some(turn) = column.get_mut(longitude)
             {
                 let whole = 360.0 / unit;

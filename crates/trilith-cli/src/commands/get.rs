@@ -231,8 +231,8 @@ impl Get {
         job.session.warn_all(found.wcs.left_out().to_vec());
         self.frames.note_conversion(&found.wcs, job.session);
         let pixels = found.pixel_box(self.frames.sky_frame.to_native(&found.wcs, place), size)?;
-        let part = match &pixels {
-            Some(pixels) => pixels.slice(&array)?,
+        let part = match pixels {
+            Some(pixels) => pixels.for_axes(&found.wcs, array.shape().len()).slice(&array)?,
             None => None,
         };
         if part.is_none() {

@@ -120,8 +120,8 @@ impl Sky {
             }
             for (axis, (number, column)) in numbers.iter().zip(&mut columns).enumerate() {
                 let value = match sky {
-                    Some((longitude, _)) if axis == longitude => wcs::longitude(number).map(|found| found / coordinates.sky_unit()),
-                    Some((_, latitude)) if axis == latitude => wcs::latitude(number).map(|found| found / coordinates.sky_unit()),
+                    Some((longitude, _)) if axis == longitude => wcs::longitude(number).map(|found| found / coordinates.sky_units()[0]),
+                    Some((_, latitude)) if axis == latitude => wcs::latitude(number).map(|found| found / coordinates.sky_units()[1]),
                     _ => number.parse().ok(),
                 };
                 let value: Option<f64> = value.filter(|value: &f64| value.is_finite());

@@ -33,8 +33,8 @@ impl Wcs {
             for ((good, found), wanted) in is_good.iter_mut().zip(found).zip(*wanted) {
                 *good &= match sky {
                     // A difference of longitudes is at least a distance on the sky.
-                    Some((longitude, _, unit)) => {
-                        let off = (found - wanted).abs() * unit;
+                    Some((longitude, _, units)) => {
+                        let off = (found - wanted).abs() * units[usize::from(axis != longitude)];
                         let off = if axis == longitude && off > 180.0 { (off - 360.0).abs() } else { off };
                         off <= ANGLE_TOLERANCE
                     }

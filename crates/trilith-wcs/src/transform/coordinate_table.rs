@@ -72,7 +72,7 @@ impl CoordinateTable {
             Some(index) if length > 1 => place_in(index, psi)?,
             _ => psi,
         };
-        (0.5..length as f64 + 0.5).contains(&place).then_some(place)
+        (0.5..=length as f64 + 0.5).contains(&place).then_some(place)
     }
 
     /// The coordinates at places that are found by [`CoordinateTable::place_at`]; NaN outside of the table.
@@ -129,7 +129,7 @@ impl CoordinateTable {
             Some(at) if values[at] == values[at + 1] => at as f64 + 1.0,
             Some(at) => at as f64 + 1.0 + share(at),
             None if (-0.5..0.0).contains(&share(0)) => 1.0 + share(0),
-            None if (1.0..1.5).contains(&share(last)) => last as f64 + 1.0 + share(last),
+            None if (1.0..=1.5).contains(&share(last)) => last as f64 + 1.0 + share(last),
             None => return f64::NAN,
         };
         self.index_at(0, place)

@@ -1,4 +1,4 @@
-//! Coordinates that asdf-astropy writes: the FITS header of an `astropy.wcs.WCS`, and slices of one.
+//! Coordinates that asdf-astropy and ndcube write: the FITS header of an `astropy.wcs.WCS`, and slices of one.
 
 use trilith_wcs::{Frame, PipelineStep, Transform, Wcs};
 
@@ -18,6 +18,8 @@ enum AstropyKind {
     Header,
     /// A `SlicedLowLevelWCS`.
     Sliced,
+    /// Coordinates around others, as ndcube writes them, which Trilith does not evaluate.
+    Derived,
 }
 
 fn kind_of(item: &Item<'_>) -> Option<AstropyKind> {
@@ -25,9 +27,14 @@ fn kind_of(item: &Item<'_>) -> Option<AstropyKind> {
         return None;
     }
     let tag = item_tag(item)?;
-    [("astropy/wcs/wcs-", AstropyKind::Header), ("astropy/wcs/slicedwcs-", AstropyKind::Sliced)]
-        .into_iter()
-        .find_map(|(name, kind)| tag.contains(name).then_some(kind))
+    let kinds = [
+        ("astropy/wcs/wcs-", AstropyKind::Header),
+        ("astropy/wcs/slicedwcs-", AstropyKind::Sliced),
+        ("ndcube/resampledwcs-", AstropyKind::Derived),
+        ("ndcube/reorderedwcs-", AstropyKind::Derived),
+        ("ndcube/compoundwcs-", AstropyKind::Derived),
+    ];
+    kinds.into_iter().find_map(|(name, kind)| tag.contains(name).then_some(kind))
 }
 
 /// Returns `true` if an item is coordinates that asdf-astropy wrote.
@@ -49,7 +56,7 @@ fn read_nested(item: &Item<'_>, depth: usize) -> Result<Wcs> {
         }
         Some(AstropyKind::Sliced) => Err(Error::limit(format!("slices of coordinates more than {MAX_SLICE_DEPTH} deep"))),
         Some(AstropyKind::Header) => read_header(item),
-        None => Err(Error::unsupported(format!(
+        Some(AstropyKind::Derived) | None => Err(Error::unsupported(format!(
             "cannot compute coordinates: {} is not supported",
             item_tag(item).unwrap_or_else(|| "an item without a tag".to_owned())
         ))),

@@ -105,26 +105,99 @@ fn is_latitude(name: Option<&String>, kind: Option<&String>) -> bool {
     }
 }
 
-/// Takes over the equinox of a reference frame. One that is not a year becomes part of the name, so that it differs from any other.
+/// Takes over the equinox of a reference frame. One whose year is not known becomes part of the name, so that it differs from any other.
 fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
     let Some(attributes) = get(reference, "frame_attributes")? else { return Ok(()) };
-    let time = |key: &str| -> Result<Option<String>> {
+    let time = |key: &str| -> Result<Option<(String, Option<f64>)>> {
         let Some(found) = get(&attributes, key)? else { return Ok(None) };
+        let format = match found.kind() {
+            ItemKind::Mapping => {
+                get(&found, "format")?.map(|format| read_text(&format).map(|text| text.into_owned())).transpose()?
+            }
+            _ => None,
+        };
         let value = get(&found, "value")?.unwrap_or(found);
-        Ok(Some(value.text().unwrap_or_default().trim().to_owned()))
+        let text = value.text().unwrap_or_default().trim().to_owned();
+        let date = julian_date(&text, format.as_deref().unwrap_or_default());
+        Ok(Some((text, date)))
     };
-    let Some(said) = time("equinox")? else { return Ok(()) };
-    if let Some(observed) = time("obstime")?.filter(|observed| *observed != said) {
+    let Some((said, date)) = time("equinox")? else { return Ok(()) };
+    if let Some((observed, moment)) = time("obstime")?
+        && observed != said
+        && (date.is_none() || moment != date)
+    {
         // FK4 turns, so that positions of another epoch of observation are others.
         frame.reference_frame = format!("{} observed at {observed}", frame.reference_frame);
         return Ok(());
     }
-    let (letter, usual) = if frame.reference_frame.starts_with("FK4") { ('B', 1950.0) } else { ('J', 2000.0) };
-    match said.strip_prefix(letter).and_then(|year| year.parse::<f64>().ok()).filter(|year| year.is_finite()) {
+    let is_besselian = frame.reference_frame.starts_with("FK4");
+    let usual = if is_besselian { 1950.0 } else { 2000.0 };
+    let year = date.map(|date| if is_besselian { BESSELIAN.year_of(date) } else { JULIAN.year_of(date) });
+    // A year of three digits after the point that went through a date is that year.
+    let year = year.map(|year| if (year * 1e3 - (year * 1e3).round()).abs() < 1e-4 { (year * 1e3).round() / 1e3 } else { year });
+    match year {
         Some(year) => frame.equinox = (year != usual).then_some(year),
         None => frame.reference_frame = format!("{} of {said}", frame.reference_frame),
     }
     Ok(())
+}
+
+/// Years from an epoch, by Julian date and days of a year (Lieske 1979; astropy's `jyear` and `byear`).
+struct YearCount {
+    year: f64,
+    date: f64,
+    days: f64,
+}
+
+const JULIAN: YearCount = YearCount { year: 2000.0, date: 2_451_545.0, days: 365.25 };
+const BESSELIAN: YearCount = YearCount { year: 1900.0, date: 2_415_020.313_52, days: 365.242_198_781 };
+
+impl YearCount {
+    fn year_of(&self, date: f64) -> f64 {
+        self.year + (date - self.date) / self.days
+    }
+
+    fn date_of(&self, year: f64) -> f64 {
+        self.date + (year - self.year) * self.days
+    }
+}
+
+/// Returns the Julian date of a moment in a format of astropy's `Time`: a year with its letter, a number, or a date.
+fn julian_date(text: &str, format: &str) -> Option<f64> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    if let Some(year) = text.strip_prefix('J').and_then(number) {
+        return Some(JULIAN.date_of(year));
+    }
+    if let Some(year) = text.strip_prefix('B').and_then(number) {
+        return Some(BESSELIAN.date_of(year));
+    }
+    if let Some(value) = number(text) {
+        return match format {
+            "jd" => Some(value),
+            "mjd" => Some(value + 2_400_000.5),
+            "jyear" => Some(JULIAN.date_of(value)),
+            "byear" => Some(BESSELIAN.date_of(value)),
+            "decimalyear" => {
+                let first = |year: i64| day_number(year, 1, 1) as f64 - 0.5;
+                let year = value.floor() as i64;
+                Some(first(year) + (value - value.floor()) * (first(year + 1) - first(year)))
+            }
+            _ => None,
+        };
+    }
+    let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, "0"));
+    let parts: Vec<i64> = date.split('-').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { return None };
+    let clock: Vec<f64> = clock.split(':').map(number).collect::<Option<_>>()?;
+    let seconds = clock.iter().zip([3600.0, 60.0, 1.0]).map(|(part, length)| part * length).sum::<f64>();
+    ((0..10_000).contains(&year) && clock.len() <= 3).then(|| day_number(year, month, day) as f64 - 0.5 + seconds / 86_400.0)
+}
+
+/// Returns the Julian day number of the noon of a date in the Gregorian calendar.
+fn day_number(year: i64, month: i64, day: i64) -> i64 {
+    let early = i64::from(month < 3);
+    let (year, month) = (year + 4800 - early, month + 12 * early - 3);
+    day + (153 * month + 2) / 5 + 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) - 32_045
 }
 
 /// The moment of a time: a string, or a mapping with format, scale and location. `None` for several moments.
@@ -170,5 +243,32 @@ fn reference_name(tag: &str) -> String {
         "galactic" => "Galactic".to_owned(),
         "barycentricmeanecliptic" => "BarycentricMeanEcliptic".to_owned(),
         other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tier: first. astropy's `Time(value, format=format).jd` of these moments.
+    #[test]
+    fn moments_have_julian_dates() {
+        for (text, format, date) in [
+            ("J2000.000", "", 2_451_545.0),
+            ("B1950.000", "", 2_433_282.423_459_051),
+            ("2451545.0", "jd", 2_451_545.0),
+            ("51544.5", "mjd", 2_451_545.0),
+            ("1975.0", "jyear", 2_442_413.75),
+            ("1950", "byear", 2_433_282.423_459_051),
+            ("2000.5", "decimalyear", 2_451_727.5),
+            ("2000-01-01 12:00:00.000", "iso", 2_451_545.0),
+            ("2015-07-02T06:00:00", "isot", 2_457_205.75),
+        ] {
+            let found = julian_date(text, format).unwrap();
+            assert!((found - date).abs() < 1e-8, "{text} {format}: {found}");
+        }
+        for text in ["", "noon", "2000-13-01", "5"] {
+            assert_eq!(julian_date(text, ""), None, "{text}");
+        }
     }
 }

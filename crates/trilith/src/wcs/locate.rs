@@ -79,6 +79,8 @@ impl File {
     pub fn every_wcs_by_key(&self, key: WcsKey) -> Result<Vec<Result<FoundWcs>>> {
         let root = self.root();
         let mut all: Vec<Result<FoundWcs>> = Vec::new();
+        // The mapping of each.
+        let mut owners: Vec<String> = Vec::new();
         // The coordinates that were found in a mapping, or above it.
         let mut known: HashMap<String, Option<usize>> = HashMap::new();
         let mut arrays = Vec::new();
@@ -86,11 +88,13 @@ impl File {
         // Coordinates are found by the arrays next to them, before the arrays of their coefficients, which are then left out.
         entries.sort_by_key(|(_, entry)| entry.path.matches('/').count());
         for (number, entry) in entries {
-            let is_part = |found: &Result<FoundWcs>| {
-                let path = found.as_ref().map_or("", |found| found.path.as_str());
-                GWCS_PATHS.iter().any(|place| path.ends_with(place)) && is_descendant(&entry.path, path)
+            let is_part = |(found, owner): (&Result<FoundWcs>, &String)| match found {
+                Ok(FoundWcs { path, .. }) => {
+                    GWCS_PATHS.iter().any(|place| path.ends_with(place)) && is_descendant(&entry.path, path)
+                }
+                Err(_) => GWCS_PATHS.iter().any(|place| is_descendant(&entry.path, &format!("{owner}{place}"))),
             };
-            if all.iter().any(is_part) {
+            if all.iter().zip(&owners).any(is_part) {
                 continue;
             }
             let Ok(item) = entry.item else { continue };
@@ -107,6 +111,7 @@ impl File {
                     place = Some(all.iter().position(is_same).unwrap_or(all.len()));
                     if place == Some(all.len()) {
                         all.push(found);
+                        owners.push(above.to_owned());
                     }
                     break;
                 }
@@ -121,13 +126,25 @@ impl File {
         }
         // The first of those that are alike.
         arrays.sort_by_key(|(_, rank, ..)| *rank);
+        let mut misfits = Vec::new();
         for (place, _, path, shape) in arrays {
+            let Some(Ok(found)) = all.get_mut(place) else { continue };
+            if found.array.is_some() || is_descendant(&path, &found.path) {
+                continue;
+            }
+            if found.describes(&shape) {
+                attach_array_shape(found, &path, &shape);
+            } else if shape.len() >= found.wcs.pixel_axes() && path.ends_with("/data") {
+                misfits.push((place, path, shape));
+            }
+        }
+        // The extent that coordinates state may be that of another array, as of the one before it was binned.
+        for (place, path, shape) in misfits {
             if let Some(Ok(found)) = all.get_mut(place)
                 && found.array.is_none()
-                && !is_descendant(&path, &found.path)
-                && found.describes(&shape)
             {
-                attach_array_shape(found, &path, &shape);
+                found.wcs.replace_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());
+                found.array = Some(path);
             }
         }
         if all.is_empty() {
@@ -177,10 +194,15 @@ impl FoundWcs {
         let coordinates = &self.wcs;
         let axes = coordinates.pixel_axes();
         let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
-        if last.len() < axes {
+        // Axes of a header that the array does not have are one pixel long.
+        let (own, beyond) = coordinates.pixel_shape().map_or((None, &[][..]), |known| {
+            let (own, beyond) = known.split_at(last.len().min(known.len()));
+            (Some(own), beyond)
+        });
+        if last.len() < axes && (beyond.is_empty() || beyond.iter().any(|length| *length != 1)) {
             return false;
         }
-        if coordinates.pixel_shape().is_some_and(|known| known != last) {
+        if own.is_some_and(|own| own != last) {
             return false;
         }
         let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();

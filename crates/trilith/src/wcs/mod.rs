@@ -118,10 +118,10 @@ pub fn convert_points(wcs: &Wcs, columns: &[&[f64]], direction: WcsDirection, op
 /// Sun are from -180 to 180.
 pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
     let Some((longitude, latitude)) = wcs.sky() else { return };
-    let unit = wcs.sky_unit();
+    let units = wcs.sky_units();
     let is_sun = wcs.frames().last().is_some_and(|frame| frame.reference_frame == "helioprojective")
         || wcs.world_axis(longitude).physical_type.contains("helioprojective");
-    for axis in [longitude, latitude] {
+    for (axis, unit) in [longitude, latitude].into_iter().zip(units) {
         for value in world.get_mut(axis).into_iter().flatten() {
             *value *= unit;
             if is_sun && *value > 180.0 {

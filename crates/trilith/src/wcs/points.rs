@@ -176,8 +176,13 @@ impl PointTable {
             columns.push((self.find_column(axis, count, &names)?, kind));
         }
         let mut world = self.read_columns(&columns)?;
-        for (_, column) in columns.iter().zip(&mut world).filter(|((_, kind), _)| *kind != ColumnKind::Number) {
-            column.iter_mut().for_each(|value| *value /= wcs.sky_unit());
+        for ((_, kind), column) in columns.iter().zip(&mut world) {
+            let unit = match kind {
+                ColumnKind::Longitude => wcs.sky_units()[0],
+                ColumnKind::Latitude => wcs.sky_units()[1],
+                ColumnKind::Number => continue,
+            };
+            column.iter_mut().for_each(|value| *value /= unit);
         }
         Ok(world)
     }

@@ -150,6 +150,18 @@ pub struct PixelBox {
 }
 
 impl PixelBox {
+    /// Returns the box in an array with this number of axes. Axes of a header that the array does not have are one pixel long, and are left out.
+    #[must_use]
+    pub fn for_axes(mut self, wcs: &Wcs, axes: usize) -> Self {
+        let is_flat = |shape: &[u64]| shape.len() > axes && shape.iter().skip(axes).all(|length| *length == 1);
+        if wcs.pixel_shape().is_some_and(is_flat) {
+            self.centre.truncate(axes);
+            self.start.truncate(axes);
+            self.length.truncate(axes);
+        }
+        self
+    }
+
     /// Returns the pixels of an array that are in the box; `None` if there are none.
     ///
     /// # Errors
@@ -254,15 +266,10 @@ impl FoundWcs {
 
 /// The pixel axes that a position on the sky depends on, the lower one first.
 fn sky_axes(wcs: &Wcs) -> Result<[usize; 2]> {
-    let Some((longitude, latitude)) = wcs.sky() else {
+    if wcs.sky().is_none() {
         return Err(Error::unsupported("these coordinates have no positions on the sky"));
-    };
-    let dependencies = wcs.forward().separability();
-    let uses = |axis: &usize| {
-        [longitude, latitude].iter().any(|world| dependencies.get(*world).is_some_and(|row| row.get(*axis) == Some(&true)))
-    };
-    let axes: Vec<usize> = (0..wcs.pixel_axes()).filter(uses).collect();
-    <[usize; 2]>::try_from(axes).map_err(|axes| {
+    }
+    <[usize; 2]>::try_from(wcs.sky_pixel_axes()).map_err(|axes| {
         let reason = format!("positions on the sky that depend on {} pixel axes (expected 2)", axes.len());
         Error::unsupported(format!("cannot take a box around a position: {reason}")).hint("use --slice")
     })
