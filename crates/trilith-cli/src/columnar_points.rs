@@ -1,5 +1,6 @@
 //! Points in columns of Parquet and Arrow files.
 
+use std::collections::HashMap;
 use std::io;
 
 use ::parquet::errors::ParquetError;
@@ -7,10 +8,14 @@ use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
 use ::parquet::record::Field as ParquetField;
 use arrow_array::{Array as _, ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
 use arrow_ipc::reader::FileReader;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use trilith::bytes::from_base64;
 use trilith::table::TableCell;
+use trilith::tree::{Node, Tree};
 use trilith::wcs::{PointColumn, PointTable};
 use trilith::{Error, Result};
+
+use crate::output::current_limits;
 
 /// Reads the columns of a Parquet file.
 pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
@@ -25,8 +30,21 @@ pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
     };
     let reader = SerializedFileReader::new(::bytes::Bytes::from(bytes)).map_err(failed)?;
     let schema = reader.metadata().file_metadata().schema();
+    let metadata: HashMap<String, String> = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)))
+        .collect();
+    let arrow = metadata.get(ARROW_SCHEMA).and_then(|text| parse_arrow_schema(text));
+    let unit = |name: &str| {
+        let field = arrow.as_ref().and_then(|schema| schema.field_with_name(name).ok());
+        field.and_then(|field| field.metadata().get(UNIT)).cloned().or_else(|| astropy_unit(metadata.get(ASTROPY_META)?, name))
+    };
     let mut columns: Vec<PointColumn> =
-        schema.get_fields().iter().map(|field| PointColumn::new(field.name(), None, Vec::new())).collect();
+        schema.get_fields().iter().map(|field| PointColumn::new(field.name(), unit(field.name()), Vec::new())).collect();
     for row in reader.get_row_iter(None).map_err(failed)? {
         let row = row.map_err(failed)?;
         for ((_, field), column) in row.get_column_iter().zip(&mut columns) {
@@ -56,8 +74,11 @@ pub(crate) fn read_arrow_points(bytes: Vec<u8>) -> Result<PointTable> {
     let failed = |error: ArrowError| Error::malformed(format!("cannot read Arrow: {error}"));
     let reader = FileReader::try_new(io::Cursor::new(bytes), None).map_err(failed)?;
     let schema = reader.schema();
+    let unit = |field: &Field| {
+        field.metadata().get(UNIT).cloned().or_else(|| astropy_unit(schema.metadata().get(ASTROPY_META)?, field.name()))
+    };
     let mut columns: Vec<PointColumn> =
-        schema.fields().iter().map(|field| PointColumn::new(field.name(), None, Vec::new())).collect();
+        schema.fields().iter().map(|field| PointColumn::new(field.name(), unit(field), Vec::new())).collect();
     for batch in reader {
         let batch = batch.map_err(failed)?;
         for (array, column) in batch.columns().iter().zip(&mut columns) {
@@ -65,6 +86,34 @@ pub(crate) fn read_arrow_points(bytes: Vec<u8>) -> Result<PointTable> {
         }
     }
     Ok(PointTable::from_columns(columns))
+}
+
+/// Key of the metadata of a field that has its unit, as Trilith and others write it.
+const UNIT: &str = "unit";
+/// Key of the metadata of a Parquet file that has the Arrow schema.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+/// Key of the metadata of a file that astropy has written.
+const ASTROPY_META: &str = "table_meta_yaml";
+
+/// Returns the Arrow schema in the metadata of a Parquet file: a message in base64.
+fn parse_arrow_schema(text: &str) -> Option<Schema> {
+    let bytes = from_base64(text)?;
+    // The marker of a continued stream, and the length.
+    let message = if bytes.starts_with(&[0xff; 4]) { bytes.get(8..)? } else { &bytes };
+    arrow_ipc::root_as_message(message)
+        .ok()?
+        .header_as_schema()
+        .and_then(|schema| arrow_ipc::convert::try_fb_to_schema(schema).ok())
+}
+
+/// Returns the unit of a column in the description that astropy writes, a list of columns in YAML.
+fn astropy_unit(text: &str, name: &str) -> Option<String> {
+    let tree = Tree::parse(text, &current_limits()).ok()?;
+    let root = tree.root();
+    let columns = root.is_mapping().then(|| root.get("datatype"))??;
+    let is_it = |column: &Node<'_>| column.is_mapping() && column.get("name").is_some_and(|own| own.text() == name);
+    let unit = columns.is_sequence().then(|| columns.items().find(is_it))??.get("unit")?;
+    unit.is_scalar().then(|| unit.text().into_owned())
 }
 
 fn arrow_cell(array: &ArrayRef, at: usize) -> TableCell {

@@ -146,7 +146,7 @@ impl Cutout {
         match (&self.sky, &self.points) {
             (Some(text), _) => Ok(vec![position(text)?]),
             (None, Some(list)) => {
-                let [lon, lat] = read_points(list, session)?.positions()?;
+                let [lon, lat] = read_points(list, session)?.positions(self.frames.sky_frame)?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
             (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),

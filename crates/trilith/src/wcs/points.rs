@@ -1,18 +1,27 @@
 //! Lists of points in files: CSV, with or without names of columns, NPY, and columns of tables.
 
 use super::units::ScaledUnit;
-use super::{Wcs, latitude, longitude};
+use super::{PositionFrame, SkyFrame, Wcs, latitude, longitude};
 use crate::array::Array;
 use crate::bytes::{SourceRef, read_vec};
 use crate::condition::TableCell;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Names of columns with longitudes on the sky, in small letters.
-const LONGITUDE_NAMES: &[&str] = &["lon", "longitude", "ra", "raj2000", "ra_icrs", "alpha", "alpha_j2000", "glon", "l"];
-/// Names of columns with latitudes.
-const LATITUDE_NAMES: &[&str] =
-    &["lat", "latitude", "dec", "dej2000", "decj2000", "de_icrs", "delta", "delta_j2000", "glat", "b"];
+/// Names of columns with longitudes and latitudes on the sky, in small letters. Columns of one position have the names of one pair.
+const POSITION_NAMES: &[[&str; 2]] = &[
+    ["ra", "dec"],
+    ["raj2000", "dej2000"],
+    ["raj2000", "decj2000"],
+    ["ra_icrs", "de_icrs"],
+    ["ra_icrs", "dec_icrs"],
+    ["alpha", "delta"],
+    ["alpha_j2000", "delta_j2000"],
+    ["lon", "lat"],
+    ["longitude", "latitude"],
+];
+/// Names of columns with Galactic positions.
+const GALACTIC_NAMES: &[[&str; 2]] = &[["glon", "glat"], ["l", "b"]];
 
 /// Points of a file, in columns.
 ///
@@ -143,12 +152,19 @@ impl PointTable {
 
     /// Returns longitudes and latitudes in degrees. A value that is missing is NaN.
     ///
-    /// Columns of positions have one of the usual names, such as `ra` and `dec`, or are the first two of a file without names.
+    /// Columns of positions have a pair of the usual names, such as `ra` and `dec`, or are the first two of a file without names.
+    /// Names of Galactic coordinates, such as `glon` and `glat`, are those of positions in the frame
+    /// [`PositionFrame::Galactic`] alone.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such columns, or if a value is not an angle.
-    pub fn positions(&self) -> Result<[Vec<f64>; 2]> {
-        let columns = [self.find_column(0, 2, LONGITUDE_NAMES)?, self.find_column(1, 2, LATITUDE_NAMES)?];
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such columns, if the names are those of
+    /// another frame, or if a value is not an angle.
+    pub fn positions(&self, frame: PositionFrame) -> Result<[Vec<f64>; 2]> {
+        let is_galactic = match frame {
+            PositionFrame::Native => None,
+            frame => Some(frame == PositionFrame::Galactic),
+        };
+        let columns = self.find_position(is_galactic)?;
         let [lon, lat]: [Vec<f64>; 2] = self
             .read_columns(&[(columns[0], ColumnKind::Longitude), (columns[1], ColumnKind::Latitude)])?
             .try_into()
@@ -165,15 +181,26 @@ impl PointTable {
     pub fn world(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.world_axes();
         let mut columns = Vec::with_capacity(count);
+        let sky = wcs.sky().map(|(longitude, latitude)| [longitude, latitude]);
+        // The own names of the axes of the sky, else one of the usual pairs.
+        let own = |axis: usize| self.place_of(&wcs.world_axis(axis).name.to_lowercase());
+        let is_galactic = wcs.sky_frame().map(|frame| frame == SkyFrame::Galactic);
+        let place = match sky.map(|axes| axes.map(own)) {
+            Some([Some(longitude), Some(latitude)]) => Some([longitude, latitude]),
+            Some(_) => Some(self.find_position(is_galactic)?),
+            None => None,
+        };
         for axis in 0..count {
-            let name = wcs.world_axis(axis).name.to_lowercase();
-            let (known, kind) = match wcs.sky() {
-                Some((lon, _)) if lon == axis => (LONGITUDE_NAMES, ColumnKind::Longitude),
-                Some((_, lat)) if lat == axis => (LATITUDE_NAMES, ColumnKind::Latitude),
-                _ => (&[][..], ColumnKind::Number),
-            };
-            let names: Vec<&str> = std::iter::once(name.as_str()).chain(known.iter().copied()).collect();
-            columns.push((self.find_column(axis, count, &names)?, kind));
+            let part = sky.and_then(|axes| axes.iter().position(|known| *known == axis));
+            columns.push(match (part, place) {
+                (Some(0), Some([longitude, _])) => (longitude, ColumnKind::Longitude),
+                (Some(_), Some([_, latitude])) => (latitude, ColumnKind::Latitude),
+                _ => (self.find_column(axis, count, &[&wcs.world_axis(axis).name.to_lowercase()])?, ColumnKind::Number),
+            });
+        }
+        // Columns of a file without names have the order of the axes.
+        if self.names.is_empty() {
+            columns.iter_mut().enumerate().for_each(|(axis, (place, _))| *place = axis);
         }
         let mut world = self.read_columns(&columns)?;
         for ((_, kind), column) in columns.iter().zip(&mut world) {
@@ -202,10 +229,53 @@ impl PointTable {
         self.read_columns(&columns)
     }
 
+    /// The column of a name in small letters.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let is_it = |column: &String| !name.is_empty() && column.trim().to_lowercase() == name;
+        self.names.iter().position(is_it)
+    }
+
+    /// The columns of longitude and latitude: by a pair of names; the first two of a file without names. None says that the frame
+    /// of the positions is not known.
+    fn find_position(&self, is_galactic: Option<bool>) -> Result<[usize; 2]> {
+        if self.names.is_empty() {
+            return Ok([0, 1]);
+        }
+        let find = |pairs: &[[&str; 2]]| -> Option<[usize; 2]> {
+            pairs.iter().find_map(|[longitude, latitude]| Some([self.place_of(longitude)?, self.place_of(latitude)?]))
+        };
+        let (usual, galactic) = (find(POSITION_NAMES), find(GALACTIC_NAMES));
+        let named = |[longitude, latitude]: [usize; 2]| {
+            let name = |at: usize| self.names.get(at).map_or("", |name| name.trim());
+            format!("columns {} and {}", name(longitude), name(latitude))
+        };
+        match (is_galactic, usual, galactic) {
+            (Some(false) | None, Some(found), None) | (Some(true) | None, None, Some(found)) => Ok(found),
+            (Some(false), Some(found), Some(_)) | (Some(true), Some(_), Some(found)) => Ok(found),
+            (Some(false), None, Some(found)) => {
+                let message = format!("{} are Galactic coordinates, but the positions are in another frame", named(found));
+                Err(Error::invalid_input(message).hint("choose --sky-frame galactic, or rename the columns"))
+            }
+            (Some(true), Some(found), None) if find(&POSITION_NAMES[..POSITION_NAMES.len() - 2]).is_some() => {
+                let message = format!("{} are equatorial coordinates, but the positions are Galactic", named(found));
+                Err(Error::invalid_input(message).hint("choose another --sky-frame, or rename the columns"))
+            }
+            (Some(true), Some(found), None) => Ok(found),
+            (None, Some(found), Some(other)) => {
+                let message = format!("positions may be in {} or in {}", named(found), named(other));
+                Err(Error::invalid_input(message).hint("choose --sky-frame, or leave out two of the columns"))
+            }
+            (_, None, None) => {
+                let wanted = if is_galactic == Some(true) { "glon and glat, or l and b" } else { "ra and dec, or lon and lat" };
+                Err(Error::invalid_input(format!("cannot find the columns of positions: {wanted}"))
+                    .hint(format!("the columns are {}", self.names.join(", "))))
+            }
+        }
+    }
+
     /// The column of an axis: by its name; else, if the file has no names or as many columns as there are axes, by its number.
     fn find_column(&self, axis: usize, axes: usize, names: &[&str]) -> Result<usize> {
-        let is_it = |column: &String| names.iter().any(|name| !name.is_empty() && column.trim().to_lowercase() == *name);
-        match self.names.iter().position(is_it) {
+        match names.iter().find_map(|name| self.place_of(name)) {
             Some(place) => Ok(place),
             None if self.names.is_empty() || self.names.len() == axes => Ok(axis),
             None => {
@@ -218,9 +288,24 @@ impl PointTable {
     }
 
     fn read_columns(&self, wanted: &[(usize, ColumnKind)]) -> Result<Vec<Vec<f64>>> {
+        let found = self.read_cells(wanted)?;
+        for (_, column) in wanted.iter().zip(&found).filter(|((_, kind), _)| *kind == ColumnKind::Latitude) {
+            if let Some((row, value)) = column.iter().enumerate().find(|(_, value)| value.abs() > 90.0) {
+                let message = format!("cannot read points: point {}: {value} is no latitude", row + 1);
+                return Err(Error::invalid_input(message).hint("latitudes are from -90 to 90 degrees"));
+            }
+        }
+        Ok(found)
+    }
+
+    fn read_cells(&self, wanted: &[(usize, ColumnKind)]) -> Result<Vec<Vec<f64>>> {
         let missing = |column: usize| Error::invalid_input(format!("cannot read points: there is no column {}", column + 1));
         match &self.rows {
             PointRows::Numbers(columns) if columns.is_empty() && self.names.is_empty() => Ok(vec![Vec::new(); wanted.len()]),
+            PointRows::Numbers(columns) if self.names.is_empty() && columns.len() != wanted.len() => {
+                let message = format!("points of {} columns (expected {}: a row for each point)", columns.len(), wanted.len());
+                Err(Error::invalid_input(message))
+            }
             PointRows::Numbers(columns) => {
                 let count = columns.iter().map(Vec::len).max().unwrap_or(0);
                 let column = |(at, _): &(usize, ColumnKind)| {
@@ -253,8 +338,8 @@ impl PointTable {
                         let cell = cells.get(*at).ok_or_else(|| wrong(format!("there is no column {}", at + 1)))?;
                         let value = match kind {
                             _ if cell.is_empty() => Some(f64::NAN),
-                            ColumnKind::Longitude => longitude(cell).or_else(|| cell.parse().ok()),
-                            ColumnKind::Latitude => latitude(cell).or_else(|| cell.parse().ok()),
+                            ColumnKind::Longitude => longitude(cell).or_else(|| missing_value(cell)),
+                            ColumnKind::Latitude => latitude(cell).or_else(|| missing_value(cell)),
                             ColumnKind::Number => cell.parse().ok(),
                         };
                         column.push(value.ok_or_else(|| wrong(format!("{cell:?} (expected a number)")))?);
@@ -264,6 +349,11 @@ impl PointTable {
             }
         }
     }
+}
+
+/// NaN, if a cell says so.
+fn missing_value(cell: &str) -> Option<f64> {
+    cell.parse().ok().filter(|value: &f64| value.is_nan())
 }
 
 /// The cells of a line: separated by commas, some in quotes.
@@ -297,20 +387,51 @@ mod tests {
     #[test]
     fn columns_have_names_or_numbers() {
         for text in ["RA,Dec\n10,-20\n\n", "10,-20", "# ra,dec\n10,-20\n# end\n", "id,dec,\"ra\"\n\"a,b\",-20,00:40:00\n"] {
-            assert_eq!(points(text.as_bytes()).positions().unwrap(), [[10.0], [-20.0]], "{text}");
+            assert_eq!(points(text.as_bytes()).positions(PositionFrame::Icrs).unwrap(), [[10.0], [-20.0]], "{text}");
         }
-        let gaps = points(b"10,20\n,3\nnan,4\n").positions().unwrap();
+        let gaps = points(b"10,20\n,3\nnan,4\n").positions(PositionFrame::Icrs).unwrap();
         assert!(gaps[0][1].is_nan() && gaps[0][2].is_nan() && gaps[1] == [20.0, 3.0, 4.0]);
-        for wrong in ["a,b,c\n1,2,3", "10", "10,20\nx,y"] {
-            assert!(points(wrong.as_bytes()).positions().is_err(), "{wrong}");
+        for wrong in ["a,b,c\n1,2,3", "10", "10,20\nx,y", "mag,flux\n1,2", "ra [hour],dec [deg]\n1,2", "ra,dec\n1,91"] {
+            assert!(points(wrong.as_bytes()).positions(PositionFrame::Icrs).is_err(), "{wrong}");
         }
-        assert!(points(b"").positions().unwrap().iter().all(Vec::is_empty));
+        assert!(points(b"").positions(PositionFrame::Icrs).unwrap().iter().all(Vec::is_empty));
     }
 
     #[test]
     fn rows_of_npy_are_points() {
         let mut bytes = Vec::new();
         Array::from_slice(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[3, 2]).unwrap().write_npy(&mut bytes).unwrap();
-        assert_eq!(points(&bytes).positions().unwrap(), [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]);
+        assert_eq!(points(&bytes).positions(PositionFrame::Icrs).unwrap(), [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]);
+    }
+
+    #[test]
+    fn array_has_row_for_each_point() {
+        let mut bytes = Vec::new();
+        Array::from_slice(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap().write_npy(&mut bytes).unwrap();
+        assert!(points(&bytes).positions(PositionFrame::Icrs).is_err());
+    }
+
+    /// Tier: first. Columns of one position are a pair, whose names may say the frame.
+    #[test]
+    fn names_of_positions_are_pairs_of_frame() {
+        let read =
+            |text: &str, frame: &str| points(text.as_bytes()).positions(frame.parse().unwrap()).ok().map(|[a, b]| (a[0], b[0]));
+        for (text, frame, expected) in [
+            ("id,B,V,ra,dec\n1,15,14,150,22", "icrs", Some((150.0, 22.0))),
+            ("lon,ra,dec\n1,150,22", "icrs", Some((150.0, 22.0))),
+            ("glon,glat,ra,dec\n1,2,150,22", "icrs", Some((150.0, 22.0))),
+            ("glon,glat,ra,dec\n1,2,150,22", "galactic", Some((1.0, 2.0))),
+            ("ra,dec,l,b\n150,22,1,2", "galactic", Some((1.0, 2.0))),
+            ("glon,glat\n1,2", "galactic", Some((1.0, 2.0))),
+            ("glon,glat\n1,2", "native", Some((1.0, 2.0))),
+            ("lon,lat\n1,2", "galactic", Some((1.0, 2.0))),
+            ("glon,glat\n1,2", "icrs", None),
+            ("l,b\n1,2", "fk5", None),
+            ("ra,dec\n1,2", "galactic", None),
+            ("ra,dec,glon,glat\n1,2,3,4", "native", None),
+            ("ra,lat\n1,2", "icrs", None),
+        ] {
+            assert_eq!(read(text, frame), expected, "{text} {frame}");
+        }
     }
 }
