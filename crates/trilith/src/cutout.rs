@@ -1,5 +1,6 @@
 //! Cutouts: the pixels around a position on the sky, with their coordinates.
 
+mod coordinates;
 mod fill;
 mod gwcs_tags;
 mod image;
@@ -9,7 +10,6 @@ mod sections;
 use std::sync::Arc;
 
 use self::fill::{copy_into_region, fill_bytes};
-use self::gwcs_tags::{GwcsTags, without_anchors};
 use self::image::ImageArrays;
 use self::referenced::ReferencedHdus;
 use self::sections::{SectionCard, move_section};
@@ -21,7 +21,7 @@ use crate::convert::{ConvertOptions, TargetForm};
 use crate::error::{Error, Result};
 use crate::file::{File, FileFormat, OpenOptions};
 use crate::fits::{self, Card, CardValue, HduData, Header, OutsidePixel, StoredImage};
-use crate::tree::{Edit, Node, Tree, TreePath, Value};
+use crate::tree::{Edit, TreePath};
 use crate::wcs::{BoxSize, FoundWcs, PixelBox, PositionFrame};
 pub use image::CutoutImage;
 
@@ -75,7 +75,7 @@ impl File {
     /// Returns the pixels around a position: longitude and latitude in degrees, ICRS unless the options name another frame. `None` if the position is not in the image, or
     /// if the cutout reaches beyond its edge and [`EdgeMode::Skip`] is chosen.
     ///
-    /// `path` is that of an image. If it is empty, the first image with coordinates is taken: an array `data`, or the largest.
+    /// `path` is that of an image. If it is empty, the first image that has the position is taken.
     /// Nothing is read but the coordinates.
     ///
     /// ```
@@ -227,6 +227,9 @@ impl<'f> PixelCutout<'f> {
             self.image.path
         ));
         let coordinates = TreePath::parse(&self.image.found.path)?;
+        if let Some((path, own)) = self.shared_coordinates(file.tree(), &coordinates, file.limits())? {
+            change.edit(|edit, _| edit.set(&path, &own))?;
+        }
         let node =
             file.tree().find(&coordinates).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
         let step = if node.get("steps").is_some() { Some(self.shift_step(node, file.limits())?) } else { None };
@@ -454,19 +457,18 @@ impl<'f> PixelCutout<'f> {
             let moved = match (self.keyword_shift(card.keyword()), card.value()) {
                 (Some(start), CardValue::Integer(old)) => Some(*old as f64 - start),
                 (Some(start), CardValue::Float(old)) => Some(*old - start),
+                // wcslib does not read a string, so that the number is zero.
+                (Some(start), CardValue::Text(_)) => Some(-start),
                 _ => None,
             };
             cards.push(moved.map_or_else(|| Ok(card.clone()), |moved| Card::new(card.keyword(), moved, card.comment()))?);
         }
+        let missing = self.missing_shifts(&header.cards().iter().map(Card::keyword).collect::<Vec<_>>());
+        for (keyword, value) in missing {
+            cards.push(Card::new(&keyword, value, "")?);
+        }
         *image.header_mut() = Header::new(cards);
         Ok((image.build_hdu(array, is_primary)?, absent))
-    }
-
-    /// The pixels by which a card moves: CRPIXja, and LTVi of IRAF.
-    fn keyword_shift(&self, keyword: &str) -> Option<f64> {
-        let rest = keyword.strip_prefix("CRPIX").or_else(|| keyword.strip_prefix("LTV"))?;
-        let axis: usize = rest.trim_end_matches(|c: char| c.is_ascii_uppercase()).parse().ok()?;
-        self.pixels.start.get(axis.checked_sub(1)?).map(|start| *start as f64)
     }
 
     /// The arrays of a file: those to cut, and those to leave out.
@@ -512,134 +514,6 @@ impl<'f> PixelCutout<'f> {
     fn prefetch(&self, file: &AsdfFile, cut: &[(TreePath, Array)]) -> Result<()> {
         let parts = cut.iter().map(|(_, array)| self.pixels.slice(array)).filter_map(Result::transpose);
         announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, MERGE_GAP)
-    }
-
-    /// Moves the coordinates: a step before the first one, or the reference pixel of keywords.
-    fn move_coordinates<'t>(&self, edit: &mut Edit<'t>, tree: &'t Tree, path: &TreePath, step: Option<&Value>) -> Result<()> {
-        let Some(step) = step else { return self.move_keywords(edit, tree.find(path)) };
-        let Some(node) = tree.find(path) else { return Ok(()) };
-        if let Some(transform) = node.get("steps").and_then(|steps| steps.index(0)).and_then(|step| step.get("transform")) {
-            edit.delete_key(transform, "bounding_box");
-        }
-        if node.get("pixel_shape").is_some() || node.tag().is_some_and(|tag| !tag.ends_with("gwcs/wcs-1.0.0")) {
-            edit.set_key(node, "pixel_shape", &Value::seq(self.pixels.length.iter().copied()).flow())?;
-        }
-        edit.insert(&path.join("steps").join("0"), step)
-    }
-
-    /// The step from the pixels of the cutout to those of the image.
-    fn shift_step(&self, wcs: Node<'_>, limits: &crate::limits::Limits) -> Result<Value> {
-        let wrong = || wcs.error("a GWCS without a first step");
-        let first = wcs.get("steps").and_then(|steps| steps.index(0)).ok_or_else(wrong)?;
-        let frame = first.get("frame").ok_or_else(wrong)?;
-        let transform = first.get("transform").ok_or_else(wrong)?;
-        let names: Vec<String> = wcs
-            .get("steps")
-            .into_iter()
-            .flat_map(Node::items)
-            .filter_map(|step| step.get("frame"))
-            .map(|frame| frame.get("name").unwrap_or(frame).text().into_owned())
-            .collect();
-        let numbered = (2..=names.len() + 2).map(|number| format!("cutout_{number}"));
-        let is_free = |name: &String| !names.contains(name);
-        let name = std::iter::once("cutout".to_owned()).chain(numbered).find(is_free).ok_or_else(wrong)?;
-        let new_frame = if frame.is_mapping() {
-            let mut value = without_anchors(frame.to_value(limits)?);
-            value.set("name", name.as_str());
-            value
-        } else {
-            Value::from(name.as_str())
-        };
-        let tags = GwcsTags::from_wcs(wcs, limits)?;
-        let axes: Vec<&str> = ["x", "y", "z"].into_iter().take(self.pixels.start.len()).collect();
-        let quantity = tags.quantity_wrapper(transform, limits)?;
-        let shifts = self.pixels.start.iter().map(|start| {
-            let offset = quantity(Value::from(*start as f64));
-            Value::map([("inputs", Value::seq(["x"]).flow()), ("outputs", Value::seq(["y"]).flow()), ("offset", offset)])
-                .flow()
-                .tagged(tags.transform_tag("shift"))
-        });
-        let mut shift = Value::map([
-            ("inputs", Value::seq(axes.iter().copied()).flow()),
-            ("outputs", Value::seq(axes.iter().map(|axis| format!("{axis}0"))).flow()),
-            ("forward", Value::seq(shifts.collect::<Vec<_>>())),
-        ]);
-        let interval = |length: &u64| {
-            let ends = [-0.5, *length as f64 - 0.5].map(|end| quantity(Value::from(end)));
-            Value::seq(ends).flow()
-        };
-        let old = transform.get("bounding_box");
-        let bounds = match old.filter(|old| old.is_mapping()).and_then(Node::tag) {
-            Some(tag) if tag.contains("bounding_box") => {
-                let tag = tag.replace("compound_bounding_box", "bounding_box");
-                let intervals = Value::map(axes.iter().copied().zip(self.pixels.length.iter().map(interval)));
-                Value::map([("intervals", intervals), ("ignore", Value::seq::<&str>([]).flow()), ("order", Value::from("F"))])
-                    .tagged(tag)
-            }
-            // The older form: pairs in the order of the array.
-            _ => Value::seq(self.pixels.length.iter().rev().map(interval)),
-        };
-        if old.is_some() {
-            shift.set("bounding_box", bounds);
-        }
-        let shift = shift.tagged(tags.transform_tag("concatenate"));
-        let step = Value::map([("frame", new_frame), ("transform", shift)]);
-        Ok(match first.tag() {
-            Some(tag) => step.tagged(tag),
-            None => step,
-        })
-    }
-
-    /// Moves the reference pixel of an `astropy.wcs.WCS`, whose header is a list of cards.
-    fn move_cards(&self, edit: &mut Edit<'_>, node: Node<'_>, header: Node<'_>) -> Result<()> {
-        let path = TreePath::parse(&self.image.found.path)?;
-        let cards = path.join("hdulist").join("0").join("header");
-        for (number, card) in header.items().enumerate() {
-            let (Some(keyword), Some(value)) = (card.index(0), card.index(1)) else { continue };
-            if let (Some(start), Some(old)) = (self.keyword_shift(&keyword.text()), value.as_f64()) {
-                edit.set(&cards.join(number.to_string()).join("1"), &Value::from(old - start))?;
-            }
-        }
-        if node.get("attrs").is_some_and(|attributes| attributes.get("pixel_shape").is_some()) {
-            edit.set(&path.join("attrs").join("pixel_shape"), &Value::seq(self.pixels.length.iter().copied()).flow())?;
-        }
-        Ok(())
-    }
-
-    /// Moves the reference pixel of keywords.
-    fn move_keywords(&self, edit: &mut Edit<'_>, node: Option<Node<'_>>) -> Result<()> {
-        let wrong = || {
-            Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.image.found.path))
-        };
-        let node = node.filter(|node| node.is_mapping()).ok_or_else(wrong)?;
-        if let Some(header) = node.get("hdulist").and_then(|hdus| hdus.index(0)).and_then(|hdu| hdu.get("header")) {
-            return self.move_cards(edit, node, header);
-        }
-        let mut moved = 0;
-        for (key, value) in node.entries() {
-            let name = key.text();
-            let number =
-                |prefix: &str| name.to_ascii_lowercase().strip_prefix(prefix).and_then(|rest| rest.parse::<usize>().ok());
-            let (axis, is_length) = match (number("crpix"), number("naxis")) {
-                (Some(axis), _) => (axis, false),
-                (_, Some(axis)) => (axis, true),
-                _ => continue,
-            };
-            let place = axis.checked_sub(1);
-            let Some((start, length)) = place.and_then(|at| Some((self.pixels.start.get(at)?, self.pixels.length.get(at)?)))
-            else {
-                continue;
-            };
-            let path = TreePath::parse(&self.image.found.path)?.join(&*name);
-            if is_length {
-                edit.set(&path, &Value::from(*length))?;
-                continue;
-            }
-            let old = value.as_f64().ok_or_else(|| value.error("a reference pixel that is not a number"))?;
-            edit.set(&path, &Value::from(old - *start as f64))?;
-            moved += 1;
-        }
-        if moved < self.pixels.start.len() { Err(wrong()) } else { Ok(()) }
     }
 }
 

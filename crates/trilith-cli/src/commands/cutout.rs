@@ -28,7 +28,7 @@ const MAX_PENDING_SYNCS: usize = 3;
 /// position is in no image.
 #[derive(Debug, Args)]
 pub(crate) struct Cutout {
-    /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
+    /// Files, folders, patterns and URLs; after # the path of an image (default: the first image that has the position)
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", value_parser = strip_mark)]
     file: Option<String>,
     /// More files, folders, patterns and URLs

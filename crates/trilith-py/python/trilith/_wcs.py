@@ -694,7 +694,8 @@ def cutout(
     file : File, path or URL
         An open file, or one to open. Only the pixels of the cutout are read.
     path : str
-        Path of the image; without it the array `data`, or the largest image that has coordinates.
+        Path of the image. Without it, the images that have coordinates are tried in their order, and the first one that has the
+        position is cut.
     sky : tuple of float, or SkyCoord
         Longitude and latitude of the middle, in degrees.
     size : str, int or tuple of int

@@ -46,9 +46,12 @@ impl GwcsTags {
         }
     }
 
-    /// Makes numbers quantities of pixels, if those of a transform are.
-    pub(super) fn quantity_wrapper(&self, transform: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
-        let own = Self::from_wcs(transform, limits)?;
+    /// Makes numbers quantities of pixels, if those of any transform of a GWCS are.
+    pub(super) fn quantity_wrapper(&self, wcs: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
+        let mut own = Self { known: Vec::new() };
+        for transform in wcs.get("steps").into_iter().flat_map(Node::items).filter_map(|step| step.get("transform")) {
+            own.known.extend(Self::from_wcs(transform, limits)?.known);
+        }
         let start = "tag:stsci.edu:asdf/unit/";
         let quantity = own.find_by_prefix(&format!("{start}quantity-")).map(str::to_owned);
         let unit = self.find_by_prefix(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);

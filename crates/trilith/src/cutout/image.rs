@@ -31,6 +31,8 @@ const MAX_COPIED_BYTES: u64 = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct CutoutImage<'f> {
     image: Arc<ImageArrays<'f>>,
+    /// The other images of the file, for positions that the first one does not have. None if the image is named.
+    other_images: Option<Arc<OnceLock<Vec<Arc<ImageArrays<'f>>>>>>,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,8 @@ pub(super) struct FileArray {
 }
 
 impl File {
-    /// Returns the image at a path for cutouts at many positions. [`File::cutout`] says which image an empty path means.
+    /// Returns the image at a path for cutouts at many positions. [`File::cutout`] says which image an empty path means: for each
+    /// position, the first one that has it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`].
@@ -73,21 +76,20 @@ impl File {
             Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
                 .hint("name the path of an array: FILE#/path")
         };
+        let other_images = path.trim_matches('/').is_empty().then(Arc::default);
         let mut found = self.wcs_by_key(path, key)?.ok_or_else(none)?;
         if found.array.is_none() {
             // The coordinates are named, or what holds them.
             found = self.every_wcs_by_key(key)?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
         }
-        let path = found.array.clone().ok_or_else(none)?;
-        let shape = self.item(&path)?.describe()?.shape;
-        let image = Arc::new(ImageArrays { file: self, found, path, shape, key, members: OnceLock::new() });
-        Ok(CutoutImage { image })
+        let image = ImageArrays::new(self, found, key)?.ok_or_else(none)?;
+        Ok(CutoutImage { image: Arc::new(image), other_images })
     }
 }
 
 impl<'f> CutoutImage<'f> {
     pub(super) fn new(image: Arc<ImageArrays<'f>>) -> Self {
-        Self { image }
+        Self { image, other_images: None }
     }
 
     /// Returns the pixels around a position, as [`File::cutout`].
@@ -95,24 +97,32 @@ impl<'f> CutoutImage<'f> {
     /// # Errors
     /// Returns the errors of [`FoundWcs::pixel_box`].
     pub fn cutout(&self, position: [f64; 2], size: BoxSize, options: CutoutOptions) -> Result<Option<PixelCutout<'f>>> {
-        let image = &self.image;
-        let native = options.position_frame.to_native(&image.found.wcs, position);
-        let Some(mut pixels) = image.found.pixel_box(native, size)? else { return Ok(None) };
-        let Some(inside) = pixels.clip_to_shape(&image.shape) else { return Ok(None) };
-        let axes = pixels.start.len();
-        let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
-        match options.edge {
-            EdgeMode::Skip if !is_whole => return Ok(None),
-            EdgeMode::Trim => {
-                for (axis, range) in inside.iter().rev().take(axes).enumerate() {
-                    pixels.start[axis] = range.start as i64;
-                    pixels.length[axis] = range.end - range.start;
+        let mut found = self.image.pixels_around(position, size, &options)?.map(|pixels| (&self.image, pixels));
+        if found.is_none() {
+            for image in self.other_images()? {
+                found = image.pixels_around(position, size, &options)?.map(|pixels| (image, pixels));
+                if found.is_some() {
+                    break;
                 }
             }
-            _ => {}
         }
         let request = Some((position, size));
-        Ok(Some(PixelCutout { image: self.image.clone(), pixels, options, request }))
+        Ok(found.map(|(image, pixels)| PixelCutout { image: image.clone(), pixels, options, request }))
+    }
+
+    /// The other images of the file, if none is named.
+    fn other_images(&self) -> Result<&[Arc<ImageArrays<'f>>]> {
+        let Some(others) = &self.other_images else { return Ok(&[]) };
+        if let Some(known) = others.get() {
+            return Ok(known);
+        }
+        let mut images = Vec::new();
+        for found in self.image.file.every_wcs_by_key(self.image.key)?.into_iter().flatten() {
+            if found.wcs.sky().is_some() && found.path != self.image.found.path {
+                images.extend(ImageArrays::new(self.image.file, found, self.image.key)?.map(Arc::new));
+            }
+        }
+        Ok(others.get_or_init(|| images))
     }
 
     /// Coordinates of the image.
@@ -127,6 +137,34 @@ impl<'f> CutoutImage<'f> {
 }
 
 impl<'f> ImageArrays<'f> {
+    /// The image of coordinates; None if they are those of no array.
+    fn new(file: &'f File, found: FoundWcs, key: WcsKey) -> Result<Option<Self>> {
+        let Some(path) = found.array.clone() else { return Ok(None) };
+        let shape = file.item(&path)?.describe()?.shape;
+        Ok(Some(Self { file, found, path, shape, key, members: OnceLock::new() }))
+    }
+
+    /// The pixels of a cutout around a position; None if it is outside of the image.
+    fn pixels_around(&self, position: [f64; 2], size: BoxSize, options: &CutoutOptions) -> Result<Option<PixelBox>> {
+        let native = options.position_frame.to_native(&self.found.wcs, position);
+        let Some(pixels) = self.found.pixel_box(native, size)? else { return Ok(None) };
+        let mut pixels = pixels.for_axes(&self.found.wcs, self.shape.len());
+        let Some(inside) = pixels.clip_to_shape(&self.shape) else { return Ok(None) };
+        let axes = pixels.start.len();
+        let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
+        match options.edge {
+            EdgeMode::Skip if !is_whole => return Ok(None),
+            EdgeMode::Trim => {
+                for (axis, range) in inside.iter().rev().take(axes).enumerate() {
+                    pixels.start[axis] = range.start as i64;
+                    pixels.length[axis] = range.end - range.start;
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(pixels))
+    }
+
     /// The image with other coordinates.
     pub(super) fn with_coordinates(&self, found: FoundWcs) -> Self {
         let path = found.array.clone().unwrap_or_else(|| self.path.clone());
@@ -135,7 +173,7 @@ impl<'f> ImageArrays<'f> {
 
     /// Returns `true` if an array ends with the axes of the image.
     pub(super) fn has_shape(&self, shape: &[u64]) -> bool {
-        let axes = self.found.wcs.pixel_axes();
+        let axes = self.found.wcs.pixel_axes().min(self.shape.len());
         shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
     }
 
