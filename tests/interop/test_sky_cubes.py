@@ -170,6 +170,34 @@ class FitsImages(SkyCase):
                 out, _ = self.check_cutout(path, pixel)
                 self.assertEqual(fits.getdata(out)[1, 2], hdu.data[11, 30])
 
+    def test_headers_without_data_say_nothing_about_axes(self):
+        for names in (("ra", "dec"), ("ra", "dec", "freq")):
+            hdu = cube(*names)
+            world = WCS(hdu.header)
+            for has_shape in (False, True):
+                world.pixel_shape = hdu.data.shape[::-1] if has_shape else None
+                for key in ("data", "sci"):
+                    path = self.folder / "object.asdf"
+                    asdf.AsdfFile({key: hdu.data, "wcs": world}).write_to(path)
+                    with self.subTest(names=names, has_shape=has_shape, key=key):
+                        self.assertEqual(peer.trilith_json("--quiet", "sky", f"{path}#/{key}")["pixel_shape"], list(hdu.data.shape[::-1]))
+                        pixel = [30.0, 11.0, 2.0][: len(names)]
+                        out, start = self.check_cutout(path, pixel, suffix="asdf", item=f"#/{key}")
+                        with asdf.open(out) as file:
+                            ranges = tuple(slice(first, first + n) for first, n in zip(start, (5, 3, 5)))
+                            np.testing.assert_array_equal(file[key], hdu.data[ranges[::-1]])
+
+    def test_image_that_cannot_be_cut_does_not_end_the_search(self):
+        line = fits.ImageHDU(np.zeros(10, "f4"), fits.Header({"CTYPE1": "WAVE", "CRVAL1": 1e-6, "CDELT1": 1e-9, "CRPIX1": 1.0}))
+        coupled = cube("ra", "dec", "freq", CRVAL1=200.0, PC1_3=0.5)
+        plain = cube("ra", "dec")
+        image = fits.ImageHDU(plain.data, plain.header)
+        out, path = self.folder / "out.npy", self.folder / "several.fits"
+        for first in (line, fits.ImageHDU(coupled.data, coupled.header)):
+            fits.HDUList([fits.PrimaryHDU(), first, image]).writeto(path, overwrite=True)
+            peer.trilith("--quiet", "cutout", path, "--sky", "150,22", "--size", "3px", "-o", out, "--overwrite")
+            self.assertEqual(np.load(out).shape, (3, 3))
+
     def test_position_chooses_the_chip(self):
         first, second = cube("ra", "dec"), cube("ra", "dec", CRVAL1=151.0)
         path = self.folder / "chips.fits"

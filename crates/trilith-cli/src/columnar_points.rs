@@ -38,11 +38,11 @@ pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
         .flatten()
         .filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)))
         .collect();
+    let stated = metadata.get(ASTROPY_META).map(|text| astropy_units(text)).unwrap_or_default();
     let arrow = metadata.get(ARROW_SCHEMA).and_then(|text| parse_arrow_schema(text));
-    let unit = |name: &str| {
-        let field = arrow.as_ref().and_then(|schema| schema.field_with_name(name).ok());
-        field.and_then(|field| field.metadata().get(UNIT)).cloned().or_else(|| astropy_unit(metadata.get(ASTROPY_META)?, name))
-    };
+    let fields: HashMap<&str, &Field> =
+        arrow.iter().flat_map(|schema| schema.fields()).map(|field| (field.name().as_str(), &**field)).collect();
+    let unit = |name: &str| fields.get(name).and_then(|field| field.metadata().get(UNIT)).or_else(|| stated.get(name)).cloned();
     let mut columns: Vec<PointColumn> =
         schema.get_fields().iter().map(|field| PointColumn::new(field.name(), unit(field.name()), Vec::new())).collect();
     for row in reader.get_row_iter(None).map_err(failed)? {
@@ -74,9 +74,8 @@ pub(crate) fn read_arrow_points(bytes: Vec<u8>) -> Result<PointTable> {
     let failed = |error: ArrowError| Error::malformed(format!("cannot read Arrow: {error}"));
     let reader = FileReader::try_new(io::Cursor::new(bytes), None).map_err(failed)?;
     let schema = reader.schema();
-    let unit = |field: &Field| {
-        field.metadata().get(UNIT).cloned().or_else(|| astropy_unit(schema.metadata().get(ASTROPY_META)?, field.name()))
-    };
+    let stated = schema.metadata().get(ASTROPY_META).map(|text| astropy_units(text)).unwrap_or_default();
+    let unit = |field: &Field| field.metadata().get(UNIT).or_else(|| stated.get(field.name())).cloned();
     let mut columns: Vec<PointColumn> =
         schema.fields().iter().map(|field| PointColumn::new(field.name(), unit(field), Vec::new())).collect();
     for batch in reader {
@@ -106,14 +105,17 @@ fn parse_arrow_schema(text: &str) -> Option<Schema> {
         .and_then(|schema| arrow_ipc::convert::try_fb_to_schema(schema).ok())
 }
 
-/// Returns the unit of a column in the description that astropy writes, a list of columns in YAML.
-fn astropy_unit(text: &str, name: &str) -> Option<String> {
-    let tree = Tree::parse(text, &current_limits()).ok()?;
+/// Returns the units of columns in the description that astropy writes, a list of columns in YAML.
+fn astropy_units(text: &str) -> HashMap<String, String> {
+    let Ok(tree) = Tree::parse(text, &current_limits()) else { return HashMap::new() };
     let root = tree.root();
-    let columns = root.is_mapping().then(|| root.get("datatype"))??;
-    let is_it = |column: &Node<'_>| column.is_mapping() && column.get("name").is_some_and(|own| own.text() == name);
-    let unit = columns.is_sequence().then(|| columns.items().find(is_it))??.get("unit")?;
-    unit.is_scalar().then(|| unit.text().into_owned())
+    let columns = if root.is_mapping() { root.get("datatype") } else { None };
+    let columns = columns.into_iter().filter(|columns| columns.is_sequence()).flat_map(Node::items);
+    let stated = columns.filter(|column| column.is_mapping()).filter_map(|column| {
+        let (name, unit) = (column.get("name")?, column.get("unit").filter(|unit| unit.is_scalar())?);
+        Some((name.text().into_owned(), unit.text().into_owned()))
+    });
+    stated.collect()
 }
 
 fn arrow_cell(array: &ArrayRef, at: usize) -> TableCell {

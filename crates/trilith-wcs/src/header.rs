@@ -97,8 +97,8 @@ impl<'k> HeaderParser<'k> {
         parts.push(Transform::remap(order, chosen.len())?);
         let transform = Transform::chain(parts)?;
 
-        // An axis that the array does not have is one pixel long.
-        let is_beyond = |axis: usize| self.keywords.get("NAXIS").is_some_and(|axes| axis as f64 >= axes);
+        // An axis that the array does not have is one pixel long. A header without data says nothing about axes.
+        let is_beyond = |axis: usize| self.keywords.get("NAXIS").is_some_and(|axes| axes >= 1.0 && axis as f64 >= axes);
         let length = |axis: usize| match self.axis_keyword_value("NAXIS", axis).filter(|length| *length >= 1.0) {
             Some(length) => Some(length as u64),
             None => is_beyond(axis).then_some(1),
@@ -120,6 +120,7 @@ impl<'k> HeaderParser<'k> {
         pixels.axes = (0..self.count).map(|axis| FrameAxis::new(name(axis), "pixel", "")).collect();
         let steps = vec![PipelineStep { frame: pixels, transform: Some(transform) }, PipelineStep { frame, transform: None }];
         let mut wcs = Wcs::new(self.keywords.text_value("WCSNAME"), steps, None, lengths, self.limits)?;
+        wcs.flat_axes = (0..self.count).filter(|axis| is_beyond(*axis)).count();
         let is_left_out = |axis: &usize| !chosen.contains(axis);
         wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis, missing.get(&axis))).collect();
         Ok(wcs)
@@ -471,10 +472,12 @@ impl<'k> HeaderParser<'k> {
             self.axis_keyword_value("CRVAL", longitude).unwrap_or(0.0) * self.axis_unit_degrees(longitude)?,
             self.axis_keyword_value("CRVAL", latitude).unwrap_or(0.0) * self.axis_unit_degrees(latitude)?,
         );
-        if at.1.abs() > 90.0 {
+        // A unit that is rounded may end beyond a pole.
+        if at.1.abs() > 90.0 + 1e-9 {
             let unit = if self.axis_unit_degrees(latitude)? == 1.0 { "" } else { " degrees" };
             return Err(Error::Invalid(format!("CRVAL{} = {}{unit}, which is no latitude", latitude + 1, at.1)));
         }
+        let at = (at.0, at.1.clamp(-90.0, 90.0));
         let mut parts = Vec::new();
         // Parameters that are terms of a distortion are none of the projection.
         let has_parameters = matches!(distortion, Distortion::None | Distortion::Sip);
@@ -548,7 +551,7 @@ impl<'k> HeaderParser<'k> {
         let own_unit = self.keywords.keyword_text(KeywordName::numbered("CUNIT", axis + 1));
         let unit = match own_unit {
             _ if is_sky && !is_tabular(kind) => "deg".to_owned(),
-            "" => default_unit(kind_name).to_owned(),
+            "" if !is_tabular(kind) => default_unit(kind_name).to_owned(),
             unit => standard_unit(unit),
         };
         let physical = physical_type(kind_name);

@@ -1,7 +1,7 @@
 //! Regions of the sky: whether coordinates hold a position.
 
 use crate::wcs::{Frame, PipelineStep, SkyImage, Wcs};
-use crate::{Error, Result, Transform, WcsLimits, WcsOptions};
+use crate::{BoundingBox, Error, Result, Transform, WcsLimits, WcsOptions};
 
 /// Points along each edge of the footprint, for distances from it.
 const POINTS_PER_EDGE: usize = 32;
@@ -42,7 +42,7 @@ impl Wcs {
             }
         }
         let columns: Vec<&[f64]> = world.iter().map(Vec::as_slice).collect();
-        let axes = <[usize; 2]>::try_from(self.sky_pixel_axes()).ok().filter(|_| self.pixel_axes() > 2);
+        let axes = if self.pixel_axes() > 2 { <[usize; 2]>::try_from(self.sky_pixel_axes()).ok() } else { None };
         let whole = match axes {
             // No world coordinate describes an axis, as one of a type that is left out.
             Some(_) if self.world_axes() < self.pixel_axes() => None,
@@ -60,7 +60,7 @@ impl Wcs {
                 let middle = known_middle()?;
                 let image = self.positions_alone([longitude, latitude], axes, &middle)?;
                 let columns = [longitude, latitude].map(|axis| columns.get(axis).copied().unwrap_or_default());
-                let found = image.world_to_pixel(&columns, options.with_bounding_box(false))?;
+                let found = image.world_to_pixel(&columns, options)?;
                 let mut pixels: Vec<Vec<f64>> = middle.iter().map(|at| vec![*at; positions.len()]).collect();
                 for (axis, column) in axes.into_iter().zip(found) {
                     if let Some(place) = pixels.get_mut(axis) {
@@ -86,8 +86,12 @@ impl Wcs {
             PipelineStep { frame: Frame::unknown_frame("pixel"), transform: Some(transform) },
             PipelineStep { frame, transform: None },
         ];
+        let bounds = self.bounding_box().map(|bounds| {
+            let intervals = bounds.intervals();
+            BoundingBox::new(axes.iter().map(|axis| intervals.get(*axis).copied().flatten()).collect())
+        });
         let shape = self.pixel_shape().map(|shape| axes.iter().filter_map(|axis| shape.get(*axis).copied()).collect());
-        Self::new(self.name(), steps, None, shape, &WcsLimits { iterations: self.iterations, ..WcsLimits::default() })
+        Self::new(self.name(), steps, bounds, shape, &WcsLimits { iterations: self.iterations, ..WcsLimits::default() })
     }
 
     /// Returns for positions, in degrees, whether a pixel has them: inside of the bounding box, else of the array.
@@ -166,7 +170,7 @@ impl Wcs {
     /// A direction, and the cosine of an angle around it: nothing beyond is inside. `None` if the extent is large on the sky, or if
     /// positions depend on more than two pixel axes.
     fn bounding_cone(&self) -> Option<([f64; 3], f64)> {
-        if self.sky_pixel_axes().len() > 2 {
+        if self.pixel_axes() > 2 && self.sky_pixel_axes().len() > 2 {
             return None;
         }
         let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;

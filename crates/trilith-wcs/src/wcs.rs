@@ -161,6 +161,8 @@ pub struct Wcs {
     pub(crate) iterations: usize,
     /// A sentence for each axis of the description that has no world coordinate.
     pub(crate) left_out: Vec<String>,
+    /// Pixel axes at the end that the array of a header does not have.
+    pub(crate) flat_axes: usize,
 }
 
 /// Degrees in a unit of angle.
@@ -227,7 +229,19 @@ impl Wcs {
             (longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, [one, two]))
         });
         let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
-        Ok(Self { name, frames, transforms, forward, inverses: Inverses::default(), bounds, shape, sky, iterations, left_out })
+        Ok(Self {
+            name,
+            frames,
+            transforms,
+            forward,
+            inverses: Inverses::default(),
+            bounds,
+            shape,
+            sky,
+            iterations,
+            left_out,
+            flat_axes: 0,
+        })
     }
 
     /// Returns an inverse from which an iteration can start.
@@ -259,6 +273,11 @@ impl Wcs {
     /// Returns a sentence for each axis of a FITS header that is left out, because its values are not in proportion to pixels.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
+    }
+
+    /// Number of pixel axes at the end that the array of a FITS header does not have. They are one pixel long.
+    pub fn flat_axes(&self) -> usize {
+        self.flat_axes
     }
 
     /// Number of pixel axes.
@@ -434,6 +453,9 @@ impl Wcs {
     /// Returns the two pixel axes that an image of the sky has, the lower one first. If positions depend on more, the image is the
     /// one that covers most of the sky.
     pub(crate) fn image_axes(&self) -> Option<[usize; 2]> {
+        if self.pixel_axes() == 2 {
+            return self.sky.map(|_| [0, 1]);
+        }
         let axes = self.sky_pixel_axes();
         match axes[..] {
             [x, y] => return Some([x, y]),

@@ -97,17 +97,26 @@ impl<'f> CutoutImage<'f> {
     /// # Errors
     /// Returns the errors of [`FoundWcs::pixel_box`].
     pub fn cutout(&self, position: [f64; 2], size: BoxSize, options: CutoutOptions) -> Result<Option<PixelCutout<'f>>> {
-        let mut found = self.image.pixels_around(position, size, &options)?.map(|pixels| (&self.image, pixels));
-        if found.is_none() {
-            for image in self.other_images()? {
-                found = image.pixels_around(position, size, &options)?.map(|pixels| (image, pixels));
-                if found.is_some() {
-                    break;
+        let request = Some((position, size));
+        let has_sky = self.image.found.wcs.sky().is_some();
+        let (mut refused, mut count) = (None, 0);
+        for is_first in [true, false] {
+            let images = if is_first { std::slice::from_ref(&self.image) } else { self.other_images()? };
+            for image in images {
+                count += 1;
+                match image.pixels_around(position, size, &options) {
+                    Ok(Some(pixels)) => return Ok(Some(PixelCutout { image: image.clone(), pixels, options, request })),
+                    Ok(None) => {}
+                    Err(error) => drop(refused.get_or_insert((error, is_first))),
                 }
             }
         }
-        let request = Some((position, size));
-        Ok(found.map(|(image, pixels)| PixelCutout { image: image.clone(), pixels, options, request }))
+        match refused {
+            // An image without positions has none of them.
+            Some((_, true)) if !has_sky && count > 1 => Ok(None),
+            Some((error, _)) => Err(error),
+            None => Ok(None),
+        }
     }
 
     /// The other images of the file, if none is named.

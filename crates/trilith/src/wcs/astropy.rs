@@ -78,7 +78,7 @@ fn read_header(item: &Item<'_>) -> Result<Wcs> {
     let found = found.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?.flatten();
     let mut wcs = found.ok_or_else(|| Error::unsupported("astropy.wcs.WCS without types of axes has no coordinates"))?;
     if let Some(shape) = attribute("pixel_shape")? {
-        wcs.set_pixel_shape(integers(&shape)?.into_iter().map(|length| length as u64).collect());
+        wcs.replace_pixel_shape(integers(&shape)?.into_iter().map(|length| length as u64).collect());
     }
     Ok(wcs)
 }

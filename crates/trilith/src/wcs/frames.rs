@@ -177,7 +177,7 @@ fn julian_date(text: &str, format: &str) -> Option<f64> {
             "mjd" => Some(value + 2_400_000.5),
             "jyear" => Some(JULIAN.date_of(value)),
             "byear" => Some(BESSELIAN.date_of(value)),
-            "decimalyear" => {
+            "decimalyear" if (0.0..10_000.0).contains(&value) => {
                 let first = |year: i64| day_number(year, 1, 1) as f64 - 0.5;
                 let year = value.floor() as i64;
                 Some(first(year) + (value - value.floor()) * (first(year + 1) - first(year)))
@@ -190,7 +190,8 @@ fn julian_date(text: &str, format: &str) -> Option<f64> {
     let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { return None };
     let clock: Vec<f64> = clock.split(':').map(number).collect::<Option<_>>()?;
     let seconds = clock.iter().zip([3600.0, 60.0, 1.0]).map(|(part, length)| part * length).sum::<f64>();
-    ((0..10_000).contains(&year) && clock.len() <= 3).then(|| day_number(year, month, day) as f64 - 0.5 + seconds / 86_400.0)
+    let is_clock = clock.len() <= 3 && clock.iter().zip([24.0, 60.0, 61.0]).all(|(part, most)| (0.0..most).contains(part));
+    ((0..10_000).contains(&year) && is_clock).then(|| day_number(year, month, day) as f64 - 0.5 + seconds / 86_400.0)
 }
 
 /// Returns the Julian day number of the noon of a date in the Gregorian calendar.

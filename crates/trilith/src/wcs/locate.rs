@@ -134,7 +134,9 @@ impl File {
             }
             if found.describes(&shape) {
                 attach_array_shape(found, &path, &shape);
-            } else if shape.len() >= found.wcs.pixel_axes() && path.ends_with("/data") {
+            } else if shape.len() >= found.wcs.pixel_axes()
+                && owners.get(place).is_some_and(|owner| path == format!("{owner}/data"))
+            {
                 misfits.push((place, path, shape));
             }
         }
@@ -195,14 +197,10 @@ impl FoundWcs {
         let axes = coordinates.pixel_axes();
         let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
         // Axes of a header that the array does not have are one pixel long.
-        let (own, beyond) = coordinates.pixel_shape().map_or((None, &[][..]), |known| {
-            let (own, beyond) = known.split_at(last.len().min(known.len()));
-            (Some(own), beyond)
-        });
-        if last.len() < axes && (beyond.is_empty() || beyond.iter().any(|length| *length != 1)) {
+        if last.len() < axes && last.len() + coordinates.flat_axes() != axes {
             return false;
         }
-        if own.is_some_and(|own| own != last) {
+        if coordinates.pixel_shape().is_some_and(|known| known.get(..last.len()) != Some(&last[..])) {
             return false;
         }
         let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();

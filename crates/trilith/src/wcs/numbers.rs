@@ -2,7 +2,7 @@
 
 use super::units::ScaledUnit;
 use super::{get, item_tag, name_of, read_list, read_text};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Item, ItemKind};
 use crate::yaml::Scalar;
 
@@ -57,7 +57,12 @@ fn nested_lists(item: &Item<'_>, most: usize, depth: usize) -> Result<NumericDat
             }
             array.charge()?;
             let shape = array.shape().iter().map(|length| *length as usize).collect();
-            Ok(NumericData { values: array.load_as::<f64>()?, shape, unit: None })
+            // Labels of an instrument may be strings.
+            let values = array.load_as::<f64>().map_err(|error| match error.kind() {
+                ErrorKind::InvalidInput => error.with_kind(ErrorKind::Unsupported),
+                _ => error,
+            })?;
+            Ok(NumericData { values, shape, unit: None })
         }
         ItemKind::List => {
             let mut all = NumericData { values: Vec::new(), shape: Vec::new(), unit: None };

@@ -90,6 +90,33 @@ impl PointColumn {
     }
 }
 
+/// The use of a list of points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PointUse {
+    /// Positions in a frame that the user chooses.
+    Positions,
+    /// World coordinates in the frame of a file.
+    World,
+}
+
+impl PointUse {
+    /// What has the frame, with its verb.
+    fn subject(self) -> &'static str {
+        match self {
+            Self::Positions => "the positions are",
+            Self::World => "the coordinates of the file are",
+        }
+    }
+
+    /// Advice for columns of another frame.
+    fn advice(self, frame: &str) -> String {
+        match self {
+            Self::Positions => format!("{frame}, or rename the columns"),
+            Self::World => "convert the positions to the frame of the file, or rename the columns".to_owned(),
+        }
+    }
+}
+
 /// The kind of the numbers of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ColumnKind {
@@ -164,7 +191,7 @@ impl PointTable {
             PositionFrame::Native => None,
             frame => Some(frame == PositionFrame::Galactic),
         };
-        let columns = self.find_position(is_galactic)?;
+        let columns = self.find_position(is_galactic, PointUse::Positions)?;
         let [lon, lat]: [Vec<f64>; 2] = self
             .read_columns(&[(columns[0], ColumnKind::Longitude), (columns[1], ColumnKind::Latitude)])?
             .try_into()
@@ -187,16 +214,32 @@ impl PointTable {
         let is_galactic = wcs.sky_frame().map(|frame| frame == SkyFrame::Galactic);
         let place = match sky.map(|axes| axes.map(own)) {
             Some([Some(longitude), Some(latitude)]) => Some([longitude, latitude]),
-            Some(_) => Some(self.find_position(is_galactic)?),
+            Some(_) => Some(self.find_position(is_galactic, PointUse::World)?),
             None => None,
         };
-        for axis in 0..count {
-            let part = sky.and_then(|axes| axes.iter().position(|known| *known == axis));
-            columns.push(match (part, place) {
-                (Some(0), Some([longitude, _])) => (longitude, ColumnKind::Longitude),
-                (Some(_), Some([_, latitude])) => (latitude, ColumnKind::Latitude),
-                _ => (self.find_column(axis, count, &[&wcs.world_axis(axis).name.to_lowercase()])?, ColumnKind::Number),
-            });
+        // The columns of the sky, and those with the name of an axis.
+        let mut found: Vec<Option<usize>> = (0..count)
+            .map(|axis| match (sky.and_then(|axes| axes.iter().position(|known| *known == axis)), place) {
+                (Some(part), Some(place)) => place.get(part).copied(),
+                _ => own(axis),
+            })
+            .collect();
+        // Columns that are left are those of the axes that are left, in their order.
+        if self.names.len() == count {
+            let mut free = (0..count).filter(|column| !found.contains(&Some(*column))).collect::<Vec<_>>().into_iter();
+            found.iter_mut().filter(|column| column.is_none()).for_each(|column| *column = free.next());
+        }
+        for (axis, place) in found.into_iter().enumerate() {
+            let kind = match sky {
+                Some([longitude, _]) if longitude == axis => ColumnKind::Longitude,
+                Some([_, latitude]) if latitude == axis => ColumnKind::Latitude,
+                _ => ColumnKind::Number,
+            };
+            let place = match place {
+                Some(place) => place,
+                None => self.find_column(axis, count, &[&wcs.world_axis(axis).name.to_lowercase()])?,
+            };
+            columns.push((place, kind));
         }
         // Columns of a file without names have the order of the axes.
         if self.names.is_empty() {
@@ -237,7 +280,7 @@ impl PointTable {
 
     /// The columns of longitude and latitude: by a pair of names; the first two of a file without names. None says that the frame
     /// of the positions is not known.
-    fn find_position(&self, is_galactic: Option<bool>) -> Result<[usize; 2]> {
+    fn find_position(&self, is_galactic: Option<bool>, wanted: PointUse) -> Result<[usize; 2]> {
         if self.names.is_empty() {
             return Ok([0, 1]);
         }
@@ -253,21 +296,21 @@ impl PointTable {
             (Some(false) | None, Some(found), None) | (Some(true) | None, None, Some(found)) => Ok(found),
             (Some(false), Some(found), Some(_)) | (Some(true), Some(_), Some(found)) => Ok(found),
             (Some(false), None, Some(found)) => {
-                let message = format!("{} are Galactic coordinates, but the positions are in another frame", named(found));
-                Err(Error::invalid_input(message).hint("choose --sky-frame galactic, or rename the columns"))
+                let message = format!("{} are Galactic coordinates, but {} in another frame", named(found), wanted.subject());
+                Err(Error::invalid_input(message).hint(wanted.advice("choose --sky-frame galactic")))
             }
             (Some(true), Some(found), None) if find(&POSITION_NAMES[..POSITION_NAMES.len() - 2]).is_some() => {
-                let message = format!("{} are equatorial coordinates, but the positions are Galactic", named(found));
-                Err(Error::invalid_input(message).hint("choose another --sky-frame, or rename the columns"))
+                let message = format!("{} are equatorial coordinates, but {} Galactic", named(found), wanted.subject());
+                Err(Error::invalid_input(message).hint(wanted.advice("choose another --sky-frame")))
             }
             (Some(true), Some(found), None) => Ok(found),
             (None, Some(found), Some(other)) => {
                 let message = format!("positions may be in {} or in {}", named(found), named(other));
-                Err(Error::invalid_input(message).hint("choose --sky-frame, or leave out two of the columns"))
+                Err(Error::invalid_input(message).hint(wanted.advice("choose --sky-frame")))
             }
             (_, None, None) => {
-                let wanted = if is_galactic == Some(true) { "glon and glat, or l and b" } else { "ra and dec, or lon and lat" };
-                Err(Error::invalid_input(format!("cannot find the columns of positions: {wanted}"))
+                let names = if is_galactic == Some(true) { "glon and glat, or l and b" } else { "ra and dec, or lon and lat" };
+                Err(Error::invalid_input(format!("cannot find the columns of positions: {names}"))
                     .hint(format!("the columns are {}", self.names.join(", "))))
             }
         }

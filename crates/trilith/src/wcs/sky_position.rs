@@ -153,8 +153,7 @@ impl PixelBox {
     /// Returns the box in an array with this number of axes. Axes of a header that the array does not have are one pixel long, and are left out.
     #[must_use]
     pub fn for_axes(mut self, wcs: &Wcs, axes: usize) -> Self {
-        let is_flat = |shape: &[u64]| shape.len() > axes && shape.iter().skip(axes).all(|length| *length == 1);
-        if wcs.pixel_shape().is_some_and(is_flat) {
+        if wcs.flat_axes() > 0 && axes + wcs.flat_axes() == wcs.pixel_axes() {
             self.centre.truncate(axes);
             self.start.truncate(axes);
             self.length.truncate(axes);
