@@ -100,7 +100,7 @@ enum PointUse {
 }
 
 impl PointUse {
-    /// What has the frame, with its verb.
+    /// The subject of a sentence about the frame, with its verb.
     fn subject(self) -> &'static str {
         match self {
             Self::Positions => "the positions are",
