@@ -1,12 +1,115 @@
-//! Regions of the sky: whether coordinates hold a position.
+//! Regions of the sky: the footprint of an image, and whether coordinates hold a position.
 
-use crate::wcs::{Frame, PipelineStep, SkyImage, Wcs};
+use crate::wcs::{Frame, PipelineStep, Wcs, sky_offset};
 use crate::{BoundingBox, Error, Result, Transform, WcsLimits, WcsOptions};
 
 /// Points along each edge of the footprint, for distances from it.
 const POINTS_PER_EDGE: usize = 32;
 
+/// An image of the sky: its pixel axes, the lower one first, and the interval of each.
+#[derive(Debug, Clone, Copy)]
+struct SkyImage {
+    axes: [usize; 2],
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
 impl Wcs {
+    /// Returns the pixel axes that positions on the sky depend on, the lowest first.
+    pub fn sky_pixel_axes(&self) -> Vec<usize> {
+        let Some((longitude, latitude, _)) = self.sky else { return Vec::new() };
+        let dependencies = self.forward.separability();
+        let depends = |world: usize, axis: usize| dependencies.get(world).is_some_and(|row| row.get(axis) == Some(&true));
+        (0..self.pixel_axes()).filter(|axis| depends(longitude, *axis) || depends(latitude, *axis)).collect()
+    }
+
+    /// Returns the two pixel axes that an image of the sky has, the lower one first. If positions depend on more, the image is the
+    /// one that covers most of the sky.
+    pub(crate) fn image_axes(&self) -> Option<[usize; 2]> {
+        if self.pixel_axes() == 2 {
+            return self.sky.map(|_| [0, 1]);
+        }
+        let axes = self.sky_pixel_axes();
+        match axes[..] {
+            [x, y] => return Some([x, y]),
+            [] => return None,
+            [only] => return (0..self.pixel_axes()).find(|axis| *axis != only).map(|other| [only.min(other), only.max(other)]),
+            _ => {}
+        }
+        let extent = self.pixel_range()?;
+        let middle: Vec<f64> = extent.iter().map(|(low, high)| (low + high) / 2.0).collect();
+        let reach = |axis: usize| {
+            let length = extent.get(axis).map_or(0.0, |(low, high)| high - low);
+            self.local_offset(&middle, axis).ok().flatten().map(|step| step.map(|x| x * length))
+        };
+        let mut best = (0.0, [*axes.first()?, *axes.get(1)?]);
+        for (at, x) in axes.iter().enumerate() {
+            for y in axes.iter().skip(at + 1) {
+                let area = reach(*x).zip(reach(*y)).map_or(0.0, |([e, n], [p, q])| (e * q - n * p).abs());
+                if area > best.0 {
+                    best = (area, [*x, *y]);
+                }
+            }
+        }
+        Some(best.1)
+    }
+
+    /// Returns longitudes and latitudes, in degrees, of places in two pixel axes. The others are in the middle of their extent.
+    fn checked_sky(&self, axes: [usize; 2], places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+        self.sky_at_level(axes, 0.5, places)
+    }
+
+    /// Does the same as [`Wcs::checked_sky`], where the other axes are at this part of their extent.
+    fn sky_at_level(&self, axes: [usize; 2], level: f64, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+        let (longitude, latitude, units) = self.sky?;
+        let columns: Vec<Vec<f64>> = self
+            .pixel_range()?
+            .iter()
+            .enumerate()
+            .map(|(axis, (low, high))| match axes.iter().position(|known| *known == axis) {
+                Some(0) => places.iter().map(|(x, _)| *x).collect(),
+                Some(_) => places.iter().map(|(_, y)| *y).collect(),
+                None => vec![low + (high - low) * level; places.len()],
+            })
+            .collect();
+        let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+        let world = self.forward.evaluate(&slices).ok()?;
+        let column = |axis: usize| world.get(axis).into_iter().flatten();
+        Some(column(longitude).zip(column(latitude)).map(|(a, b)| [a * units[0], b * units[1]]).collect())
+    }
+
+    /// Returns the image of the sky in two pixel axes.
+    fn sky_image(&self) -> Option<SkyImage> {
+        let (axes, extent) = (self.image_axes()?, self.pixel_range()?);
+        Some(SkyImage { axes, x: *extent.get(axes[0])?, y: *extent.get(axes[1])? })
+    }
+
+    /// Returns longitude and latitude, in degrees, of the corners of the bounding box (else of the array): lower left, upper left,
+    /// upper right, lower right. `None` if the world has no sky, or if the pixels have no extent.
+    ///
+    /// The corners are those of the two pixel axes that positions depend on. All other axes are in the middle.
+    pub fn footprint(&self) -> Option<[[f64; 2]; 4]> {
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
+        let corners = self.checked_sky(axes, &[(left, low), (left, high), (right, high), (right, low)])?;
+        corners.try_into().ok()
+    }
+
+    /// Returns longitude and latitude, in degrees, of the middle.
+    pub fn centre(&self) -> Option<[f64; 2]> {
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
+        self.checked_sky(axes, &[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
+    }
+
+    /// Returns the length of a pixel in the middle, in seconds of arc: the root of its area.
+    pub fn scale(&self) -> Option<f64> {
+        let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
+        let (x, y) = ((left + right) / 2.0, (low + high) / 2.0);
+        let found = self.checked_sky(axes, &[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
+        let [a, b, c, d] = found.get(..4)?.try_into().ok()?;
+        let ([e, n], [p, q]) = (sky_offset(a, b), sky_offset(c, d));
+        Some((e * q - n * p).abs().sqrt() * 3600.0)
+    }
+
     /// Returns the pixels of positions: longitude and latitude in degrees, a vector for each pixel axis. Coordinates that are not
     /// positions, as wavelengths, are those of the middle.
     ///

@@ -57,7 +57,6 @@ const LONGER: &[(&str, &str)] = &[
         "one test: files, names and forms that pages use, and the lines that run",
     ),
     ("crates/trilith-yaml/src/tree/node.rs", "one type: all that a node of the tree is asked"),
-    ("crates/trilith/src/cutout.rs", "one cutout from the position to the written parts, for each kind of file"),
     ("crates/trilith-layout/src/layout/evaluator.rs", "one loop that places items; its steps read best side by side"),
 ];
 
