@@ -119,9 +119,10 @@ class SkyPositions(unittest.TestCase):
         made.header.update(linear)
         for name, value in {"PC1_1B": 0.8, "PC1_2B": -0.6, "PC2_1B": 0.6, "PC2_2B": 0.8, "PV2_1B": 0.1, "LONPOLEB": 170.0}.items():
             made.header[name] = value
+        made.header.update(header((30.0, 40.0), {"CROTA2C": 30.0}, key="C"))
         path = self.folder / "alternates.fits"
         made.writeto(path)
-        for key in ("", "B", "P"):
+        for key in ("", "B", "C", "P"):
             wanted = WCS(made.header, key=key or " ").all_pix2world([[3.0, 7.0], [20.0, 0.5]], 0)
             found = peer.trilith_json("sky", path, "3,7", "20,0.5", *(["--wcs-key", key] if key else []))
             np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
@@ -133,7 +134,7 @@ class SkyPositions(unittest.TestCase):
         out = self.folder / "cut.fits"
         peer.trilith("cutout", path, "--sky", position, "--size", "5px", *words, "-o", out)
         with fits.open(out) as cut:
-            for key in " BP":
+            for key in " BCP":
                 moved = WCS(cut[0].header, key=key).all_pix2world([[2.0, 2.0]], 0)
                 np.testing.assert_allclose(moved, WCS(made.header, key=key).all_pix2world([[10.0, 10.0]], 0), rtol=0, atol=1e-10)
 

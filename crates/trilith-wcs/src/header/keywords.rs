@@ -80,8 +80,8 @@ const TABLE: &[(&str, Use)] = &[
 
 /// Keywords that have alternates, with a letter at the end.
 const ALTERNATES: &[&str] = &[
-    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "CNAME#", "PC#_#", "CD#_#", "PV#_#", "PS#_#", "WCSAXES", "LONPOLE",
-    "LATPOLE", "RADESYS", "EQUINOX", "WCSNAME", "CQDIS#", "DQ#",
+    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "CNAME#", "PC#_#", "CD#_#", "CROTA#", "PV#_#", "PS#_#", "WCSAXES",
+    "LONPOLE", "LATPOLE", "RADESYS", "EQUINOX", "WCSNAME", "CQDIS#", "DQ#",
 ];
 /// Keywords without alternates that are about all descriptions.
 const COMMON: &[&str] = &[
