@@ -233,7 +233,7 @@ def half_turns():
 
     def within_half(angle):
         value = getattr(angle, "value", angle)
-        return np.where(value > 180, value - 360, value) * getattr(angle, "unit", 1)
+        return np.where(np.abs(value) > 180, value - 360 * np.round(value / 360), value) * getattr(angle, "unit", 1)
 
     def rotate_within_half(self, *given):
         phi, theta = rotate(self, *given)
