@@ -5,6 +5,8 @@ use crate::{BoundingBox, Error, Result, Transform, WcsLimits, WcsOptions};
 
 /// Points along each edge of the footprint, for distances from it.
 const POINTS_PER_EDGE: usize = 32;
+/// The part of the extent of an axis at which its middle is.
+const MIDDLE: f64 = 0.5;
 
 /// An image of the sky: its pixel axes, the lower one first, and the interval of each.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +38,7 @@ impl Wcs {
             [only] => return (0..self.pixel_axes()).find(|axis| *axis != only).map(|other| [only.min(other), only.max(other)]),
             _ => {}
         }
-        let extent = self.pixel_range()?;
-        let middle: Vec<f64> = extent.iter().map(|(low, high)| (low + high) / 2.0).collect();
+        let (extent, middle) = (self.pixel_range()?, self.middle_pixel()?);
         let reach = |axis: usize| {
             let length = extent.get(axis).map_or(0.0, |(low, high)| high - low);
             self.local_offset(&middle, axis).ok().flatten().map(|step| step.map(|x| x * length))
@@ -54,12 +55,7 @@ impl Wcs {
         Some(best.1)
     }
 
-    /// Returns longitudes and latitudes, in degrees, of places in two pixel axes. The others are in the middle of their extent.
-    fn checked_sky(&self, axes: [usize; 2], places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
-        self.sky_at_level(axes, 0.5, places)
-    }
-
-    /// Does the same as [`Wcs::checked_sky`], where the other axes are at this part of their extent.
+    /// Returns longitudes and latitudes, in degrees, of places in two pixel axes. The others are at this part of their extent.
     fn sky_at_level(&self, axes: [usize; 2], level: f64, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
         let (longitude, latitude, units) = self.sky?;
         let columns: Vec<Vec<f64>> = self
@@ -78,6 +74,11 @@ impl Wcs {
         Some(column(longitude).zip(column(latitude)).map(|(a, b)| [a * units[0], b * units[1]]).collect())
     }
 
+    /// Returns the pixel in the middle of the extent.
+    fn middle_pixel(&self) -> Option<Vec<f64>> {
+        self.pixel_range().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect())
+    }
+
     /// Returns the image of the sky in two pixel axes.
     fn sky_image(&self) -> Option<SkyImage> {
         let (axes, extent) = (self.image_axes()?, self.pixel_range()?);
@@ -90,21 +91,21 @@ impl Wcs {
     /// The corners are those of the two pixel axes that positions depend on. All other axes are in the middle.
     pub fn footprint(&self) -> Option<[[f64; 2]; 4]> {
         let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
-        let corners = self.checked_sky(axes, &[(left, low), (left, high), (right, high), (right, low)])?;
+        let corners = self.sky_at_level(axes, MIDDLE, &[(left, low), (left, high), (right, high), (right, low)])?;
         corners.try_into().ok()
     }
 
     /// Returns longitude and latitude, in degrees, of the middle.
     pub fn centre(&self) -> Option<[f64; 2]> {
         let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
-        self.checked_sky(axes, &[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
+        self.sky_at_level(axes, MIDDLE, &[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
     }
 
     /// Returns the length of a pixel in the middle, in seconds of arc: the root of its area.
     pub fn scale(&self) -> Option<f64> {
         let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
         let (x, y) = ((left + right) / 2.0, (low + high) / 2.0);
-        let found = self.checked_sky(axes, &[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
+        let found = self.sky_at_level(axes, MIDDLE, &[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
         let [a, b, c, d] = found.get(..4)?.try_into().ok()?;
         let ([e, n], [p, q]) = (sky_offset(a, b), sky_offset(c, d));
         Some((e * q - n * p).abs().sqrt() * 3600.0)
@@ -122,8 +123,7 @@ impl Wcs {
         let Some((longitude, latitude, units)) = self.sky else {
             return Err(Error::Unsupported("these coordinates have no positions on the sky".to_owned()));
         };
-        let middle: Option<Vec<f64>> =
-            self.pixel_range().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
+        let middle = self.middle_pixel();
         let known_middle =
             || middle.clone().ok_or_else(|| Error::Unsupported("the length of a pixel axis is not known".to_owned()));
         let world_middle = middle.as_ref().map(|middle| self.forward.evaluate_point(middle)).transpose()?;
@@ -146,33 +146,26 @@ impl Wcs {
         }
         let columns: Vec<&[f64]> = world.iter().map(Vec::as_slice).collect();
         let axes = if self.pixel_axes() > 2 { <[usize; 2]>::try_from(self.sky_pixel_axes()).ok() } else { None };
-        let whole = match axes {
-            // No world coordinate describes an axis, as one of a type that is left out.
-            Some(_) if self.world_axes() < self.pixel_axes() => None,
-            Some(_) => match self.world_to_pixel(&columns, options) {
-                Err(Error::Unsupported(_)) => None,
-                found => Some(found),
-            },
-            None => Some(self.world_to_pixel(&columns, options)),
-        };
-        match (whole, axes) {
-            (Some(found), _) => found,
-            (None, None) => Ok(Vec::new()),
-            // The positions alone have an inverse. All other axes are in the middle.
-            (None, Some(axes)) => {
-                let middle = known_middle()?;
-                let image = self.positions_alone([longitude, latitude], axes, &middle)?;
-                let columns = [longitude, latitude].map(|axis| columns.get(axis).copied().unwrap_or_default());
-                let found = image.world_to_pixel(&columns, options)?;
-                let mut pixels: Vec<Vec<f64>> = middle.iter().map(|at| vec![*at; positions.len()]).collect();
-                for (axis, column) in axes.into_iter().zip(found) {
-                    if let Some(place) = pixels.get_mut(axis) {
-                        *place = column;
-                    }
-                }
-                Ok(pixels)
+        let Some(axes) = axes else { return self.world_to_pixel(&columns, options) };
+        // With fewer world axes no world coordinate describes a pixel axis, as one of a type that is left out.
+        if self.world_axes() >= self.pixel_axes() {
+            match self.world_to_pixel(&columns, options) {
+                Err(Error::Unsupported(_)) => {}
+                found => return found,
             }
         }
+        // The positions alone have an inverse. All other axes are in the middle.
+        let middle = known_middle()?;
+        let image = self.positions_alone([longitude, latitude], axes, &middle)?;
+        let columns = [longitude, latitude].map(|axis| columns.get(axis).copied().unwrap_or_default());
+        let found = image.world_to_pixel(&columns, options)?;
+        let mut pixels: Vec<Vec<f64>> = middle.iter().map(|at| vec![*at; positions.len()]).collect();
+        for (axis, column) in axes.into_iter().zip(found) {
+            if let Some(place) = pixels.get_mut(axis) {
+                *place = column;
+            }
+        }
+        Ok(pixels)
     }
 
     /// Returns the positions alone, of the image in two pixel axes, where the others are at a pixel.
@@ -253,11 +246,11 @@ impl Wcs {
     fn sky_outlines(&self, along: usize) -> Vec<Vec<[f64; 3]>> {
         let (Some(extent), axes) = (self.pixel_range(), self.sky_pixel_axes()) else { return Vec::new() };
         let (pairs, levels) = match (axes.len(), self.image_axes()) {
-            (0..=2, Some(pair)) => (vec![pair], &[0.5][..]),
+            (0..=2, Some(pair)) => (vec![pair], &[MIDDLE][..]),
             (0..=2, None) => return Vec::new(),
             _ => {
                 let pairs = axes.iter().enumerate().flat_map(|(at, x)| axes.iter().skip(at + 1).map(|y| [*x, *y]));
-                (pairs.collect(), &[0.0, 0.5, 1.0][..])
+                (pairs.collect(), &[0.0, MIDDLE, 1.0][..])
             }
         };
         let mut outlines = Vec::new();
@@ -279,7 +272,7 @@ impl Wcs {
         let SkyImage { axes, x: (left, right), y: (low, high) } = self.sky_image()?;
         let mut places = outline_places((left, right), (low, high), 2);
         places.push(((left + right) / 2.0, (low + high) / 2.0));
-        let found = self.checked_sky(axes, &places)?;
+        let found = self.sky_at_level(axes, MIDDLE, &places)?;
         let (centre, edge) = found.split_last().filter(|_| found.iter().flatten().all(|x| x.is_finite()))?;
         let middle = to_unit_vector(*centre);
         let least = edge.iter().map(|place| dot_product(middle, to_unit_vector(*place))).fold(1.0, f64::min);
