@@ -30,16 +30,12 @@ pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
     };
     let reader = SerializedFileReader::new(::bytes::Bytes::from(bytes)).map_err(failed)?;
     let schema = reader.metadata().file_metadata().schema();
-    let metadata: HashMap<String, String> = reader
-        .metadata()
-        .file_metadata()
-        .key_value_metadata()
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)))
-        .collect();
-    let stated = metadata.get(ASTROPY_META).map(|text| astropy_units(text)).unwrap_or_default();
-    let arrow = metadata.get(ARROW_SCHEMA).and_then(|text| parse_arrow_schema(text));
+    let metadata = |key: &str| {
+        let mut entries = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+        entries.find(|entry| entry.key == key)?.value.as_deref()
+    };
+    let stated = metadata(ASTROPY_META).map(astropy_units).unwrap_or_default();
+    let arrow = metadata(ARROW_SCHEMA).and_then(parse_arrow_schema);
     let fields: HashMap<&str, &Field> =
         arrow.iter().flat_map(|schema| schema.fields()).map(|field| (field.name().as_str(), &**field)).collect();
     let unit = |name: &str| fields.get(name).and_then(|field| field.metadata().get(UNIT)).or_else(|| stated.get(name)).cloned();

@@ -207,12 +207,13 @@ impl PointTable {
     /// Returns the errors of [`PointTable::positions`].
     pub fn world(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.world_axes();
-        let mut columns = Vec::with_capacity(count);
         let sky = wcs.sky().map(|(longitude, latitude)| [longitude, latitude]);
         // The own names of the axes of the sky, else one of the usual pairs.
         let own = |axis: usize| self.place_of(&wcs.world_axis(axis).name.to_lowercase());
         let is_galactic = wcs.sky_frame().map(|frame| frame == SkyFrame::Galactic);
         let place = match sky.map(|axes| axes.map(own)) {
+            // Columns of a file without names have the order of the axes.
+            _ if self.names.is_empty() => sky,
             Some([Some(longitude), Some(latitude)]) => Some([longitude, latitude]),
             Some(_) => Some(self.find_position(is_galactic, PointUse::World)?),
             None => None,
@@ -229,6 +230,7 @@ impl PointTable {
             let mut free = (0..count).filter(|column| !found.contains(&Some(*column))).collect::<Vec<_>>().into_iter();
             found.iter_mut().filter(|column| column.is_none()).for_each(|column| *column = free.next());
         }
+        let mut columns = Vec::with_capacity(count);
         for (axis, place) in found.into_iter().enumerate() {
             let kind = match sky {
                 Some([longitude, _]) if longitude == axis => ColumnKind::Longitude,
@@ -240,10 +242,6 @@ impl PointTable {
                 None => self.find_column(axis, count, &[&wcs.world_axis(axis).name.to_lowercase()])?,
             };
             columns.push((place, kind));
-        }
-        // Columns of a file without names have the order of the axes.
-        if self.names.is_empty() {
-            columns.iter_mut().enumerate().for_each(|(axis, (place, _))| *place = axis);
         }
         let mut world = self.read_columns(&columns)?;
         for ((_, kind), column) in columns.iter().zip(&mut world) {
