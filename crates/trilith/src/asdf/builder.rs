@@ -343,6 +343,13 @@ impl<'a> AsdfBuilder<'a> {
     /// Returns an error if the arrays cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// streamed array, or if the row has no field for a codec.
     pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
+        let mut blocks = self.into_unhashed_blocks(row, target)?;
+        StoredBlock::add_checksums(&mut blocks);
+        Ok(blocks)
+    }
+
+    /// Does the same as [`AsdfBuilder::into_blocks`], but leaves the checksums to [`StoredBlock::add_checksums`].
+    pub(crate) fn into_unhashed_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
         let mut blocks = Vec::new();
         for (data, options) in self.blocks {
             if options.streamed {
@@ -355,7 +362,7 @@ impl<'a> AsdfBuilder<'a> {
                 continue;
             }
             let how = data.block_options(&options);
-            blocks.push(StoredBlock::encode_pieces(row, &how, |out| data.write_elements(out))?);
+            blocks.push(StoredBlock::encode_unhashed(row, &how, |out| data.write_elements(out))?);
         }
         Ok(blocks)
     }

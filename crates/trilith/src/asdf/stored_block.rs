@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::checksum::{Md5Thread, md5_of};
 use super::generation::{DRAFT_BLOCK_VERSION, Generation};
+use super::md5;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Source, SourceBacking, SourceRef, SpoolBuffer, WindowSource, is_detached, verify_backing};
 use crate::codec::{self, CodecId, EncodeOptions, Encoder};
@@ -137,7 +138,12 @@ pub struct StoredBlock {
     pub stored: SourceRef,
     /// `true` if they are in memory, where they were hashed.
     pub(super) is_in_memory: bool,
+    /// `true` if they are in memory, and the block gets its checksum with others: [`StoredBlock::add_checksums`].
+    needs_checksum: bool,
 }
+
+/// A block up to this size is hashed with others once its bytes are in memory. A larger one is hashed by a thread while it is encoded.
+const MAX_HASHED_LATER: u64 = 1 << 20;
 
 impl std::fmt::Debug for StoredBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -152,12 +158,42 @@ impl StoredBlock {
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<Self> {
+        let mut block = Self::encode_unhashed(row, options, pieces)?;
+        Self::add_checksums(std::slice::from_mut(&mut block));
+        Ok(block)
+    }
+
+    /// Does the same as [`StoredBlock::encode_pieces`], but leaves the checksum of a small block to [`StoredBlock::add_checksums`].
+    pub(crate) fn encode_unhashed(
+        row: &'static Generation,
+        options: &BlockOptions,
+        pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<Self> {
         let (mut encoding, mut out) = (BlockEncoder::for_options(row, options)?, SpoolBuffer::default());
+        let is_small = options.encode.total_len.is_some_and(|len| len <= MAX_HASHED_LATER);
+        let needs_checksum = is_small && encoding.is_hashed();
+        if needs_checksum {
+            encoding.disable_checksum();
+        }
         pieces(&mut |bytes| encoding.encode_bytes(bytes, &mut out))?;
         let checksum = encoding.finish(&mut out)?;
         let (is_in_memory, stored) = (out.is_in_memory(), out.into_source("a new block")?);
         let block = new_block_header(row, encoding.compression, stored.len(), encoding.data_size, checksum);
-        Ok(Self { block, stored, is_in_memory })
+        Ok(Self { block, stored, is_in_memory, needs_checksum })
+    }
+
+    /// Computes the checksums of the blocks that have none yet, of several at a time.
+    pub(crate) fn add_checksums(blocks: &mut [Self]) {
+        let mut unhashed: Vec<&mut Self> = blocks.iter_mut().filter(|block| block.needs_checksum).collect();
+        let stored: Vec<SourceRef> = unhashed.iter().map(|block| block.stored.clone()).collect();
+        let views: Vec<&[u8]> = stored.iter().map(|bytes| bytes.view(0, bytes.len()).unwrap_or_default()).collect();
+        for ((block, digest), view) in unhashed.iter_mut().zip(md5::digest_slices(&views)).zip(&views) {
+            // Bytes in a file are hashed when they are written.
+            if view.len() as u64 == block.stored.len() {
+                block.block.checksum = Some(digest.to_vec());
+            }
+            block.needs_checksum = false;
+        }
     }
 
     /// The elements of an array where they are, if they are in a file on this machine just as they are to be stored, and
@@ -182,7 +218,12 @@ impl StoredBlock {
         array.limits().charge_work(len)?;
         let stored: SourceRef = Arc::new(stored);
         let checksum = if row.fields.checksum.len == 16 { Some(md5_of(&*stored)?) } else { None };
-        Ok(Some(Self { block: new_block_header(row, [0; 4], len, len, checksum), stored, is_in_memory: false }))
+        Ok(Some(Self {
+            block: new_block_header(row, [0; 4], len, len, checksum),
+            stored,
+            is_in_memory: false,
+            needs_checksum: false,
+        }))
     }
 }
 

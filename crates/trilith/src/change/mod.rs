@@ -113,7 +113,7 @@ pub struct Change<'f> {
     pending_edits: PendingEdits,
     /// Notes on changes of collections that are in several places of the tree.
     shared: BTreeSet<String>,
-    /// Blocks that are new; they count on after those of the file.
+    /// Blocks that are new; they count on after those of the file. They get their checksums when the change is saved.
     added: Vec<StoredBlock>,
     /// Blocks that the file and the added ones have together.
     count: usize,
@@ -292,7 +292,7 @@ impl<'f> Change<'f> {
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<usize> {
-        self.added.push(StoredBlock::encode_pieces(self.generation()?, options, pieces)?);
+        self.added.push(StoredBlock::encode_unhashed(self.generation()?, options, pieces)?);
         self.count += 1;
         Ok(self.count - 1)
     }
@@ -439,8 +439,9 @@ impl<'f> Change<'f> {
         if options.inline {
             return Ok(node);
         }
-        let blocks = builder.into_blocks(row, &**self.file.sections().source())?;
+        let mut blocks = builder.into_unhashed_blocks(row, &**self.file.sections().source())?;
         if self.is_exploded(path)? {
+            StoredBlock::add_checksums(&mut blocks);
             self.store_beside(blocks, &mut node)?;
             return Ok(node);
         }
@@ -607,6 +608,7 @@ impl<'f> Change<'f> {
     pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
         self.apply_pending()?;
         self.check_tree()?;
+        StoredBlock::add_checksums(&mut self.added);
         let options = WriteOptions { keep_unused: true, ..options.clone() };
         Ok(self.write_with(self.current_tree(), out, &options)?.1)
     }
