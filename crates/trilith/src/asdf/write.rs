@@ -276,9 +276,11 @@ impl<W: Write + Seek> FileWriter<W> {
         let Some(bytes) = bytes.filter(|_| block.generation == self.generation) else { return self.copy(&new.stored, block) };
         let checksum = block.checksum.as_deref().filter(|_| self.options.checksums);
         let mut copy = self.begin_with(BlockEncoder::new(block.compression, block.flags, None, false), &[])?;
-        copy.store_bytes(bytes).map_err(write_error)?;
-        copy.encoding.data_size = block.data_size;
-        copy.patch_header(checksum)
+        (copy.encoding.used, copy.encoding.data_size) = (bytes.len() as u64, block.data_size);
+        // All fields are known, and the header is still held back.
+        let location = copy.patch_header(checksum)?;
+        self.write_bytes(bytes)?;
+        Ok(location)
     }
 
     /// Copies the last block of a file. A streamed block stays streamed.
