@@ -1,7 +1,7 @@
 //! The coordinates of a cutout: those of the image, moved by the first pixel.
 
 use super::PixelCutout;
-use super::gwcs_tags::{GwcsTags, without_anchors};
+use super::gwcs_tags::without_anchors;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
@@ -75,11 +75,10 @@ impl PixelCutout<'_> {
         } else {
             Value::from(name.as_str())
         };
-        let tags = GwcsTags::from_wcs(wcs, limits)?;
+        let tags = self.image.tags(wcs, limits)?;
         let axes: Vec<String> = (0..self.pixels.start.len()).map(|axis| format!("x{axis}")).collect();
-        let quantity = tags.quantity_wrapper(wcs, limits)?;
         let shifts = self.pixels.start.iter().map(|start| {
-            let offset = quantity(Value::from(*start as f64));
+            let offset = tags.pixel_value(Value::from(*start as f64));
             Value::map([("inputs", Value::seq(["x"]).flow()), ("outputs", Value::seq(["y"]).flow()), ("offset", offset)])
                 .flow()
                 .tagged(tags.transform_tag("shift"))
@@ -97,7 +96,7 @@ impl PixelCutout<'_> {
         });
         let (_, mut shift) = nested.ok_or_else(wrong)?;
         let interval = |length: &u64| {
-            let ends = [-0.5, *length as f64 - 0.5].map(|end| quantity(Value::from(end)));
+            let ends = [-0.5, *length as f64 - 0.5].map(|end| tags.pixel_value(Value::from(end)));
             Value::seq(ends).flow()
         };
         let old = transform.get("bounding_box");

@@ -4,6 +4,9 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Value, ValueData};
 
+/// The beginning of the tags of units and quantities.
+const UNIT_TAGS: &str = "tag:stsci.edu:asdf/unit/";
+
 /// Removes the names of anchors, which a copy must not have.
 pub(super) fn without_anchors(mut value: Value) -> Value {
     value.anchor = None;
@@ -16,17 +19,21 @@ pub(super) fn without_anchors(mut value: Value) -> Value {
 }
 
 /// The tags of a GWCS, so that what is added has the same versions.
+#[derive(Debug)]
 pub(super) struct GwcsTags {
     known: Vec<String>,
+    /// The tag of a quantity, if a transform has one.
+    quantity: Option<String>,
 }
 
 impl GwcsTags {
     pub(super) fn from_wcs(wcs: Node<'_>, limits: &Limits) -> Result<Self> {
-        let (mut known, mut walk) = (Vec::<String>::new(), wcs.walk(limits));
-        while let Some(visit) = walk.try_next()? {
-            known.extend(visit.node.tag().filter(|tag| !known.iter().any(|other| other == tag)).map(str::to_owned));
+        let mut in_transforms = Vec::new();
+        for transform in wcs.get("steps").into_iter().flat_map(Node::items).filter_map(|step| step.get("transform")) {
+            in_transforms.extend(all_tags(transform, limits)?);
         }
-        Ok(Self { known })
+        let quantity = in_transforms.into_iter().find(|tag| tag.starts_with(&format!("{UNIT_TAGS}quantity-")));
+        Ok(Self { known: all_tags(wcs, limits)?, quantity })
     }
 
     fn find_by_prefix<'t>(&'t self, start: &str) -> Option<&'t str> {
@@ -46,21 +53,20 @@ impl GwcsTags {
         }
     }
 
-    /// Makes numbers quantities of pixels, if those of any transform of a GWCS are.
-    pub(super) fn quantity_wrapper(&self, wcs: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
-        let mut own = Self { known: Vec::new() };
-        for transform in wcs.get("steps").into_iter().flat_map(Node::items).filter_map(|step| step.get("transform")) {
-            own.known.extend(Self::from_wcs(transform, limits)?.known);
-        }
-        let start = "tag:stsci.edu:asdf/unit/";
-        let quantity = own.find_by_prefix(&format!("{start}quantity-")).map(str::to_owned);
-        let unit = self.find_by_prefix(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);
-        Ok(move |number| match &quantity {
-            None => number,
-            Some(tag) => {
-                let pixel = Value::plain_scalar("pix").tagged(unit.clone());
-                Value::map([("unit", pixel), ("value", number)]).flow().tagged(tag.clone())
-            }
-        })
+    /// Makes a number a quantity of pixels, if any number of a transform is a quantity.
+    pub(super) fn pixel_value(&self, number: Value) -> Value {
+        let Some(tag) = &self.quantity else { return number };
+        let unit =
+            self.find_by_prefix(&format!("{UNIT_TAGS}unit-")).map_or_else(|| format!("{UNIT_TAGS}unit-1.0.0"), str::to_owned);
+        Value::map([("unit", Value::plain_scalar("pix").tagged(unit)), ("value", number)]).flow().tagged(tag.clone())
     }
+}
+
+/// Each tag below a node, once.
+fn all_tags(node: Node<'_>, limits: &Limits) -> Result<Vec<String>> {
+    let (mut known, mut walk) = (Vec::<String>::new(), node.walk(limits));
+    while let Some(visit) = walk.try_next()? {
+        known.extend(visit.node.tag().filter(|tag| !known.iter().any(|other| other == tag)).map(str::to_owned));
+    }
+    Ok(known)
 }

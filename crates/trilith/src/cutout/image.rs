@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use super::gwcs_tags::GwcsTags;
 use super::{CutoutOptions, EdgeMode, PixelCutout};
 use crate::array::Array;
 use crate::asdf::{AsdfFile, ndarray};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::tree::TreePath;
+use crate::limits::Limits;
+use crate::tree::{Node, TreePath};
 use crate::wcs::{BoxSize, FoundWcs, PixelBox, WcsKey, wcs_at};
 
 /// Arrays of another shape than the image stay in a cutout up to this many bytes.
@@ -45,6 +47,8 @@ pub(super) struct ImageArrays<'f> {
     pub key: WcsKey,
     /// The arrays of the file, once they are listed.
     members: OnceLock<Vec<FileArray>>,
+    /// The tags of the coordinates, once a cutout needs them.
+    tags: OnceLock<GwcsTags>,
 }
 
 /// An array of a file, as a cutout sees it.
@@ -150,7 +154,7 @@ impl<'f> ImageArrays<'f> {
     fn new(file: &'f File, found: FoundWcs, key: WcsKey) -> Result<Option<Self>> {
         let Some(path) = found.array.clone() else { return Ok(None) };
         let shape = file.item(&path)?.describe()?.shape;
-        Ok(Some(Self { file, found, path, shape, key, members: OnceLock::new() }))
+        Ok(Some(Self { file, found, path, shape, key, members: OnceLock::new(), tags: OnceLock::new() }))
     }
 
     /// The pixels of a cutout around a position; None if it is outside of the image.
@@ -177,13 +181,30 @@ impl<'f> ImageArrays<'f> {
     /// The image with other coordinates.
     pub(super) fn with_coordinates(&self, found: FoundWcs) -> Self {
         let path = found.array.clone().unwrap_or_else(|| self.path.clone());
-        Self { file: self.file, found, path, shape: self.shape.clone(), key: self.key, members: OnceLock::new() }
+        Self {
+            file: self.file,
+            found,
+            path,
+            shape: self.shape.clone(),
+            key: self.key,
+            members: OnceLock::new(),
+            tags: OnceLock::new(),
+        }
     }
 
     /// Returns `true` if an array ends with the axes of the image.
     pub(super) fn has_shape(&self, shape: &[u64]) -> bool {
         let axes = self.found.wcs.pixel_axes().min(self.shape.len());
         shape.len() >= axes && shape.iter().rev().zip(self.shape.iter().rev()).take(axes).all(|(a, b)| a == b)
+    }
+
+    /// The tags of the coordinates, which are a GWCS.
+    pub(super) fn tags(&self, wcs: Node<'_>, limits: &Limits) -> Result<&GwcsTags> {
+        if let Some(known) = self.tags.get() {
+            return Ok(known);
+        }
+        let found = GwcsTags::from_wcs(wcs, limits)?;
+        Ok(self.tags.get_or_init(|| found))
     }
 
     /// The arrays of a file that a cutout has or leaves out.
