@@ -3,12 +3,12 @@
 //! Both trees are read once, in parallel, as they are written: aliases are compared as aliases.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::super::build::{HAS_PROPS, KIND_MASK, SCALAR, VERBATIM_FLAG};
 use super::super::node::{Node, NodeKind};
 use super::super::{NodeRecord, Scalar, Tree, Value, ValueData, YamlScalarStyle};
 use super::plan::{AddedChild, EditModel, Moved, NewContent};
-use crate::span::Span;
 use crate::yaml::{PrintOptions, print_flow};
 
 /// The first difference: the node of the old tree that it is at, and what differs.
@@ -57,6 +57,8 @@ struct EditChecker<'a> {
     id_shift: HashMap<u32, u32>,
     /// The number in the new tree of each tag of the old one, once found.
     tags: Vec<Option<u32>>,
+    /// A run of bytes that both trees have: its range in the old one, and how much further on it is in the new one.
+    same_bytes: (Range<u32>, u32),
     /// `true` if the text alone says what became of some collection: what aliases refer to in it is not known.
     ignores_layout: bool,
 }
@@ -66,7 +68,8 @@ type CompareResult = Result<(), &'static str>;
 impl<'a> EditChecker<'a> {
     fn new(old: &'a Tree, new: &'a Tree, plan: &'a EditModel) -> Self {
         let (ends, moved, tags) = (Vec::new(), HashMap::new(), vec![None; old.tags.len()]);
-        Self { old, new, plan, old_index: 0, new_index: 0, ends, id_shift: moved, tags, ignores_layout: false }
+        let same_bytes = (0..0, 0);
+        Self { old, new, plan, old_index: 0, new_index: 0, ends, id_shift: moved, tags, same_bytes, ignores_layout: false }
     }
 
     fn compare_all(&mut self) -> CompareResult {
@@ -225,10 +228,31 @@ impl<'a> EditChecker<'a> {
 
     /// The short way for most nodes: a scalar of the same few bytes in the same style, without properties.
     #[inline]
-    fn is_verbatim_same(&self, was: &NodeRecord, is: &NodeRecord) -> bool {
-        was.meta == is.meta
-            && was.meta & (KIND_MASK | VERBATIM_FLAG | HAS_PROPS) == SCALAR | VERBATIM_FLAG
-            && Span::new(was.start, was.end).slice(&self.old.text) == Span::new(is.start, is.end).slice(&self.new.text)
+    fn is_verbatim_same(&mut self, was: &NodeRecord, is: &NodeRecord) -> bool {
+        let is_verbatim = was.meta & (KIND_MASK | VERBATIM_FLAG | HAS_PROPS) == SCALAR | VERBATIM_FLAG;
+        if was.meta != is.meta || !is_verbatim || is.end.wrapping_sub(is.start) != was.end.wrapping_sub(was.start) {
+            return false;
+        }
+        let shift = is.start.wrapping_sub(was.start);
+        let is_within = |run: &(Range<u32>, u32)| run.1 == shift && run.0.start <= was.start && was.end <= run.0.end;
+        if !is_within(&self.same_bytes) {
+            self.same_bytes = (was.start..was.start + self.common_bytes(was.start, is.start), shift);
+        }
+        is_within(&self.same_bytes)
+    }
+
+    /// Returns the number of bytes that are the same from these places on, as far as it looks.
+    fn common_bytes(&self, old: u32, new: u32) -> u32 {
+        const PIECE_SIZE: usize = 64;
+        const MAX_COMPARED: usize = 4096;
+        let rest = |tree: &'a Tree, at: u32| tree.text.as_bytes().get(at as usize..).unwrap_or_default();
+        let (old, new) = (rest(self.old, old), rest(self.new, new));
+        let most = old.len().min(new.len()).min(MAX_COMPARED);
+        let (old, new) = (&old[..most], &new[..most]);
+        let steps = old.chunks(PIECE_SIZE).zip(new.chunks(PIECE_SIZE)).take_while(|(old, new)| old == new);
+        let same = (steps.count() * PIECE_SIZE).min(most);
+        let after = old[same..].iter().zip(&new[same..]).take_while(|(old, new)| old == new).count();
+        (same + after) as u32
     }
 
     fn compare_alias(&mut self, old: Node<'_>, new: Node<'_>) -> CompareResult {
