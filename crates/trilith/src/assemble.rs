@@ -21,7 +21,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::write_container;
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, Tree, TreePath, Value, YamlScalarStyle};
+use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::ValueBuilder;
 
 pub use explode::ExplodePlan;
@@ -59,16 +59,18 @@ pub enum BlockCodec {
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
     let nodes = walk::ndarrays_with_source(file)?;
     let new: Vec<_> = nodes.iter().filter_map(|(node, source)| Some((*source, sources.get(&node.id())?.clone()))).collect();
-    tree_with_sources(file.tree(), file.limits(), &new)
+    tree_with_sources(file.tree(), file.limits(), &new).map(Tree::into_text)
 }
 
-/// The text of a tree in which these nodes, the sources of ndarrays, say something else.
+/// A tree in which these nodes, the sources of ndarrays, say something else.
 ///
 /// # Errors
 /// Returns the errors of [`with_sources`].
-pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[(Node<'t>, NewSource)]) -> Result<String> {
-    if let Some(text) = renumber_sources(tree, sources) {
-        return Ok(text);
+pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[(Node<'t>, NewSource)]) -> Result<Tree> {
+    let number = |new: &NewSource| if let NewSource::Block(number) = new { Some(*number as u64) } else { None };
+    let numbers: Option<Vec<_>> = sources.iter().map(|(source, new)| Some((*source, number(new)?))).collect();
+    if let Some(tree) = numbers.and_then(|numbers| tree.with_numbers(&numbers)) {
+        return Ok(tree);
     }
     let mut edit = tree.edit();
     for (source, new) in sources {
@@ -78,35 +80,7 @@ pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[
         };
         edit.replace_node(*source, &value);
     }
-    Ok(edit.finish(limits)?.into_text())
-}
-
-/// Returns the new text without an edit if only numbers replace numbers, otherwise `None`. A number may stand wherever another
-/// one does, and nothing else of the text can change its meaning.
-fn renumber_sources(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<String> {
-    let is_number = |text: &str| text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
-    let mut numbers = Vec::with_capacity(sources.len());
-    for (source, new) in sources {
-        let NewSource::Block(number) = new else { return None };
-        let is_plain = !source.is_alias() && source.tag().is_none() && source.anchor().is_none();
-        if !is_plain
-            || source.style() != Some(YamlScalarStyle::Plain)
-            || source.source_text().is_empty()
-            || !is_number(source.source_text())
-        {
-            return None;
-        }
-        numbers.push((source.span(), *number));
-    }
-    numbers.sort_unstable_by_key(|(span, _)| span.start);
-    let (mut text, mut at) = (String::with_capacity(tree.text().len() + 8 * numbers.len()), 0);
-    for (span, number) in numbers {
-        text.push_str(tree.text().get(at..span.start as usize)?);
-        text.push_str(&number.to_string());
-        at = span.end as usize;
-    }
-    text.push_str(tree.text().get(at..)?);
-    Some(text)
+    edit.finish(limits)
 }
 
 /// Writes a file of the same header line with this tree and these blocks, copied in their stored form.
@@ -603,7 +577,7 @@ mod tests {
                 edit.replace_node(node, &Value::from(12u64));
                 return Some(edit.finish(&limits).unwrap().into_text());
             }
-            renumber_sources(&tree, &[(node, NewSource::Block(12))])
+            tree.with_numbers(&[(node, 12)]).map(Tree::into_text)
         };
         for plain in ["3", "0", "123456"] {
             assert_eq!(renumber(plain, false), renumber(plain, true), "{plain}");

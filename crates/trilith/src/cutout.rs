@@ -15,11 +15,12 @@ use self::referenced::ReferencedHdus;
 use self::sections::{SectionCard, move_section};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
-use crate::bytes::{AccessCost, WriteSeek};
+use crate::bytes::{AccessCost, NewFile, WriteSeek};
 use crate::change::Change;
 use crate::convert::{ConvertOptions, TargetForm};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{File, FileFormat, OpenOptions};
+use crate::file::{File, FileFormat, OpenOptions, verify_written};
 use crate::fits::{self, Card, CardValue, HduData, Header, OutsidePixel, StoredImage};
 use crate::tree::{Edit, TreePath};
 use crate::wcs::{BoxSize, FoundWcs, PixelBox, PositionFrame};
@@ -310,7 +311,7 @@ impl<'f> PixelCutout<'f> {
         let image = file.cutout_image_by_key(&self.image.path, self.image.key)?;
         let mut cutout = image.by_pixel_box(self.pixels.clone(), self.options.clone());
         cutout.request = self.request;
-        let describe = |loss: crate::diagnostic::Diagnostic| match loss.path {
+        let describe = |loss: Diagnostic| match loss.path {
             Some(path) => format!("{path}: {}", loss.message),
             None => loss.message,
         };
@@ -334,9 +335,34 @@ impl<'f> PixelCutout<'f> {
         Ok(done.losses.into_iter().map(|loss| loss.message).chain(done.notes).collect())
     }
 
+    /// Writes the cutout as [`PixelCutout::write`] does, reads an ASDF or FITS file back, and checks that its arrays can be found.
+    ///
+    /// # Errors
+    /// Returns the errors of [`PixelCutout::write`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be
+    /// read.
+    pub fn write_checked(&self, form: FileFormat, options: &ConvertOptions, out: &mut NewFile) -> Result<Vec<String>> {
+        let is_edited = form == FileFormat::Asdf && self.preferred_format() != FileFormat::Fits && !self.is_converted_fits();
+        if is_edited && !self.is_embedded() {
+            let (mut change, left) = self.edit()?;
+            let damaged = change.write_checked(out, &WriteOptions::default())?;
+            return Ok(edit_notes(left, damaged));
+        }
+        let notes = self.write(form, options, out.writer())?;
+        if matches!(form, FileFormat::Asdf | FileFormat::Fits)
+            && let Some(written) = out.reread_source()?
+        {
+            verify_written(written, None, self.image.file.limits())?;
+        }
+        Ok(notes)
+    }
+
+    /// Returns `true` if the image is in an ASDF file inside of a FITS file.
+    fn is_embedded(&self) -> bool {
+        self.image.file.as_asdf().and_then(AsdfFile::container).is_some_and(|container| container.hdu != 0)
+    }
+
     fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        let around = self.image.file.as_asdf().and_then(AsdfFile::container).filter(|container| container.hdu != 0);
-        if around.is_some() {
+        if self.is_embedded() {
             // The arrays of an ASDF file in a FITS file may be HDUs: it is taken out first.
             let mut options = ConvertOptions::default();
             (options.to, options.allow_loss) = (TargetForm::Asdf, true);
@@ -348,12 +374,7 @@ impl<'f> PixelCutout<'f> {
         }
         let (mut change, left) = self.edit()?;
         let damaged = change.write(out, &WriteOptions::default())?;
-        let mut notes: Vec<String> = left
-            .into_iter()
-            .map(|path| format!("{path} is left out: it has another shape or other coordinates than the image"))
-            .collect();
-        notes.extend(damaged.into_iter().map(|found| found.message));
-        Ok(notes)
+        Ok(edit_notes(left, damaged))
     }
 
     /// The images of a FITS file that have the shape of this one, each with its own header.
@@ -515,6 +536,13 @@ impl<'f> PixelCutout<'f> {
         let parts = cut.iter().map(|(_, array)| self.pixels.slice(array)).filter_map(Result::transpose);
         announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, MERGE_GAP)
     }
+}
+
+/// Notes for the user: arrays that are left out, and damaged blocks.
+fn edit_notes(left: Vec<String>, damaged: Vec<Diagnostic>) -> Vec<String> {
+    let left =
+        left.into_iter().map(|path| format!("{path} is left out: it has another shape or other coordinates than the image"));
+    left.chain(damaged.into_iter().map(|found| found.message)).collect()
 }
 
 /// The pixels of a position in one of the images of a FITS file.

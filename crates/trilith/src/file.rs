@@ -75,6 +75,7 @@ pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::ReferencePermissions;
 #[doc(inline)]
 pub use tree_path::{resolve_fits_path, resolve_tree_path};
+pub(crate) use verify_written::verify_with_tree;
 #[doc(hidden)]
 pub use verify_written::verify_written;
 

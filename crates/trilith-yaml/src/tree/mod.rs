@@ -27,6 +27,7 @@ mod path;
 #[cfg(test)]
 mod property_tests;
 mod reference;
+mod renumber;
 mod ser;
 mod tag_content;
 #[cfg(test)]

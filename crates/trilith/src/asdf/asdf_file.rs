@@ -136,6 +136,17 @@ impl AsdfFile {
         Ok(Self::from_parts(sections, tree, limits))
     }
 
+    /// Opens a file if its tree has the text of a known one, which is not parsed again. Otherwise returns `None`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfFile::open`].
+    pub(crate) fn open_if_tree(source: SourceRef, tree: &Tree, limits: &Limits) -> Result<Option<Self>> {
+        let limits = &limits.for_calls(source.len());
+        let (sections, text) = AsdfSections::read_with_tree(source, None, limits)?;
+        let is_known = text.is_some_and(|text| text.trim_ascii_end() == tree.text().trim_ascii_end().as_bytes());
+        Ok(is_known.then(|| Self::from_parts(sections, tree.clone(), limits)))
+    }
+
     fn from_parts(mut sections: AsdfSections, tree: Tree, limits: &Limits) -> Self {
         let tree = Arc::new(tree);
         let counted = tree.clone();

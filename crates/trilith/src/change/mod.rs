@@ -5,6 +5,7 @@
 //! "Exploded form"), a new array gets a separate file, too: it is written before the tree names it, and files that
 //! the tree no longer names are removed after that.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -18,11 +19,11 @@ use crate::asdf::{
     ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
 };
 use crate::assemble::{self, BlockCodec, CopiedBlock, NewSource};
-use crate::bytes::{self, FileUpdate};
+use crate::bytes::{self, FileUpdate, NewFile};
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{File, container_fits, header_update};
+use crate::file::{File, container_fits, header_update, verify_with_tree};
 use crate::fits::FitsFile;
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
@@ -541,7 +542,7 @@ impl<'f> Change<'f> {
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn tree_text<'t>(&self, tree: &'t Tree, sourced: &SourcedNdarrays<'t>, places: &BlockNumbers) -> Result<String> {
+    fn numbered_tree<'t>(&self, tree: &'t Tree, sourced: &SourcedNdarrays<'t>, places: &BlockNumbers) -> Result<Cow<'t, Tree>> {
         let mut sources = Vec::new();
         for (_, source) in sourced {
             let Some(number) = source.as_i64() else { continue };
@@ -553,9 +554,9 @@ impl<'f> Change<'f> {
             }
         }
         if sources.is_empty() {
-            return Ok(tree.text().to_owned());
+            return Ok(Cow::Borrowed(tree));
         }
-        assemble::tree_with_sources(tree, self.file.limits(), &sources)
+        assemble::tree_with_sources(tree, self.file.limits(), &sources).map(Cow::Owned)
     }
 
     /// Changes the file where it is, and returns the numbers of blocks that have others now; None if that cannot be done.
@@ -585,9 +586,9 @@ impl<'f> Change<'f> {
         places.retain(|number, _| usize::try_from(*number).is_ok_and(|number| number < known && !freed.contains(&number)));
         let new: BlockNumbers =
             placement.block_numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.tree_text(self.current_tree(), &self.sourced_arrays(self.current_tree())?, &new)?;
+        let tree = self.numbered_tree(self.current_tree(), &self.sourced_arrays(self.current_tree())?, &new)?;
         places.extend(new);
-        Ok(placement.build_update(self.file, &text)?.map(|update| (update, places)))
+        Ok(placement.build_update(self.file, tree.text())?.map(|update| (update, places)))
     }
 
     /// Returns a map of all blocks to their old numbers.
@@ -606,21 +607,34 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block cannot be read.
     pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
+        self.write_tree(out, options).map(|(damaged, _)| damaged)
+    }
+
+    /// Writes the changed file as [`Change::write`] does, reads it back, and checks that its arrays can be found.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Change::write`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be read.
+    pub fn write_checked(&mut self, out: &mut NewFile, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
+        let limits = self.file.limits();
+        let (damaged, tree) = self.write_tree(out.writer(), options)?;
+        if let Some(written) = out.reread_source()? {
+            verify_with_tree(written, &tree, None, limits)?;
+        }
+        Ok(damaged)
+    }
+
+    /// Does the same as [`Change::write`], and returns the tree that was written.
+    fn write_tree<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<(Vec<Diagnostic>, Cow<'_, Tree>)> {
         self.apply_pending()?;
         self.check_tree()?;
         StoredBlock::add_checksums(&mut self.added);
         let options = WriteOptions { keep_unused: true, ..options.clone() };
-        Ok(self.write_with(self.current_tree(), out, &options)?.1)
+        let written = self.write_with(self.current_tree(), out, &options)?;
+        Ok((written.damaged, written.tree))
     }
 
-    /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs. Returns
-    /// the numbers of the blocks, and those that are damaged.
-    fn write_with<W: Write + Seek>(
-        &self,
-        tree: &Tree,
-        out: W,
-        options: &WriteOptions,
-    ) -> Result<(BlockNumbers, Vec<Diagnostic>)> {
+    /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs.
+    fn write_with<'t, W: Write + Seek>(&'t self, tree: &'t Tree, out: W, options: &WriteOptions) -> Result<WrittenChange<'t>> {
         let (sourced, old) = (self.sourced_arrays(tree)?, walk::ndarrays_with_source(self.file)?);
         let (freed, used) = (self.freed_by(tree, &sourced)?, self.used_blocks(self.file.tree(), &old)?);
         let old = self.file.sections().all_blocks()?;
@@ -640,11 +654,20 @@ impl<'f> Change<'f> {
         sized.into_iter().for_each(|block| take(block.index as i64, CopiedBlock::FromFile(self.file, block)));
         self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, CopiedBlock::FromMemory(new)));
         streamed.into_iter().for_each(|block| take(block.index as i64, CopiedBlock::FromFile(self.file, block)));
-        let text = self.tree_text(tree, &sourced, &places)?;
-        let text = self.file.sections().tree().map(|_| text.as_str());
+        let tree = self.numbered_tree(tree, &sourced, &places)?;
+        let text = self.file.sections().tree().map(|_| tree.text());
         let damaged = assemble::write_copied(self.file, text, &blocks, out, options, BlockCodec::Keep)?;
-        Ok((places, damaged))
+        Ok(WrittenChange { numbers: places, damaged, tree })
     }
+}
+
+/// A changed file that was written whole.
+struct WrittenChange<'t> {
+    numbers: BlockNumbers,
+    /// The blocks that keep wrong checksums.
+    damaged: Vec<Diagnostic>,
+    /// The tree that was written, with the numbers of the blocks.
+    tree: Cow<'t, Tree>,
 }
 
 /// The form whose words new nodes of a file are written in: by its header line, then by its standard.

@@ -3,16 +3,16 @@
 //! All modifications of an opened file go through here. The steps and their order are in this file alone: the
 //! command and the Python package only pass options.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::Change;
+use super::{Change, WrittenChange};
 use crate::asdf::{AsdfFile, StoredBlock, WriteOptions, header, update};
 use crate::bytes::{BaseUri, NewFile, Source, SourceBacking, WriteBasis, WritePath, is_packed, name_of};
 use crate::convert::{ConvertOptions, rewrite};
-use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{FileFormat, check_name, verify_written};
+use crate::file::{FileFormat, check_name, verify_with_tree};
 use crate::progress::Progress;
 use crate::tree::Tree;
 
@@ -147,9 +147,10 @@ impl Change<'_> {
             Some(SaveTarget::Path(path)) => NewFile::create(path, WriteBasis::SameAs(&**source))?,
             None => NewFile::create(own.ok_or_else(|| no_file(file))?, WriteBasis::LockedBy(&**source))?,
         };
-        let (numbers, damaged) = self.write_new(moved.as_ref().unwrap_or_else(|| self.current_tree()), &mut out, &mut options)?;
+        let tree = moved.as_ref().unwrap_or_else(|| self.current_tree());
+        let WrittenChange { numbers, damaged, tree } = self.write_new(tree, &mut out, &mut options)?;
         if let Some(written) = out.reread_source()? {
-            verify_written(written, Some(file), file.limits())?;
+            verify_with_tree(written, &tree, Some(file), file.limits())?;
         }
         let mut warnings: Vec<String> =
             damaged.into_iter().map(|found| format!("{}; it keeps this checksum", found.message)).collect();
@@ -210,13 +211,8 @@ impl Change<'_> {
         SaveReport { removed_parts: parts.removed, warnings, ..SaveReport::default() }
     }
 
-    /// The whole file with its change; the numbers of its blocks, and those that are damaged.
-    fn write_new(
-        &self,
-        tree: &Tree,
-        out: &mut NewFile,
-        options: &mut SaveOptions<'_>,
-    ) -> Result<(BTreeMap<i64, usize>, Vec<Diagnostic>)> {
+    /// Writes the whole file with its change.
+    fn write_new<'t>(&'t self, tree: &'t Tree, out: &mut NewFile, options: &mut SaveOptions<'_>) -> Result<WrittenChange<'t>> {
         let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
@@ -227,12 +223,12 @@ impl Change<'_> {
         }
         // If the tree fits, no other byte of the file differs.
         if !options.force_rewrite && update::tree_in_copy(file, text, out.writer())? {
-            return Ok((self.unmoved_blocks(), Vec::new()));
+            return Ok(WrittenChange { numbers: self.unmoved_blocks(), damaged: Vec::new(), tree: Cow::Borrowed(tree) });
         }
         let mut convert = ConvertOptions::default();
         (convert.write_options.tree_padding, convert.write_options.keep_unused) = (room, true);
         let done = rewrite(file, text, out.writer(), &convert, options.progress)?;
-        Ok((self.unmoved_blocks(), done.losses))
+        Ok(WrittenChange { numbers: self.unmoved_blocks(), damaged: done.losses, tree: Cow::Borrowed(tree) })
     }
 
     /// The path by which the file was opened; None for bytes without a file.

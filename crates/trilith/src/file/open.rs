@@ -389,7 +389,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 
 /// Does `work`, which opens a file by many small reads, and finds out once whether it was changed meanwhile. A source that is not the
 /// file itself, such as its content before an update, checks each read.
-fn check_once<T>(source: &SourceRef, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn check_once<T>(source: &SourceRef, work: impl FnOnce() -> Result<T>) -> Result<T> {
     match source.backing().and_then(SourceBacking::local_file) {
         Some(file) if std::ptr::addr_eq(file, Arc::as_ptr(source)) => file.check_once(work),
         _ => work(),

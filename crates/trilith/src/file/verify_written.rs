@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::open::OpenOptions;
+use super::open::{OpenOptions, check_once};
 use crate::asdf::{AsdfFile, walk};
 use crate::bytes::{NoReferences, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::tree::Tree;
 
 /// Opens a written file and checks that the elements of its arrays can be found. `from` is the file that it was made from.
 ///
@@ -26,4 +27,17 @@ pub fn verify_written(written: SourceRef, from: Option<&AsdfFile>, limits: &Limi
     }
     Err(Error::unsupported(format!("what was written cannot be read again: {error}"))
         .hint("nothing was changed; write another form, or report it"))
+}
+
+/// Does the same as [`verify_written`], for a file that should have this tree. If its text is the same, it is not parsed again.
+///
+/// # Errors
+/// Returns the errors of [`verify_written`].
+pub(crate) fn verify_with_tree(written: SourceRef, tree: &Tree, from: Option<&AsdfFile>, limits: &Limits) -> Result<()> {
+    let opened = check_once(&written.clone(), || AsdfFile::open_if_tree(written.clone(), tree, limits));
+    let is_readable = |file: &AsdfFile| matches!(walk::first_unreadable(file), Ok(None));
+    if opened.is_ok_and(|file| file.as_ref().is_some_and(is_readable)) {
+        return Ok(());
+    }
+    verify_written(written, from, limits)
 }
