@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use trilith::asdf::AsdfFile;
 pub(crate) use trilith::bytes::WriteSeek;
-use trilith::bytes::{NewFile, WriteBasis, WritePath, path_of};
+use trilith::bytes::{CompleteFile, NewFile, WriteBasis, WritePath, path_of};
 use trilith::file::verify_written;
 use trilith::{Error, Result};
 
@@ -54,6 +54,18 @@ impl OutputFile {
         let written = self.0.commit()?;
         session.warn_all(written.warnings);
         Ok(written.size)
+    }
+
+    /// Ends the content, and asks the system to begin writing it to its disk.
+    pub(crate) fn finish(self) -> Result<CompleteFile> {
+        let mut complete = self.0.finish()?;
+        complete.begin_writeback();
+        Ok(complete)
+    }
+
+    /// Returns the file itself, for the library to write it.
+    pub(crate) fn file_mut(&mut self) -> &mut NewFile {
+        &mut self.0
     }
 
     /// The file itself, for the library.

@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::{Builder, Scope};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use std::thread::JoinHandle;
 
@@ -273,6 +273,63 @@ pub fn read_ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnc
     })
 }
 
+/// Does `produce`, which hands over values, while a separate thread takes them in their order: `limit` of them together, or those
+/// that have come within `delay`. If `limit` is one, each is taken at once, on the thread that hands it over. If `take` fails,
+/// handing over fails as well.
+///
+/// ```
+/// use std::time::Duration;
+/// let mut sum = 0;
+/// let numbers = |send: &(dyn Fn(u64) -> _ + Sync)| (1..=100).try_for_each(send);
+/// trilith_io::threads::take_batches(8, Duration::from_millis(1), numbers, |batch| {
+///     sum += batch.iter().sum::<u64>();
+///     Ok(())
+/// })?;
+/// assert_eq!(sum, 5050);
+/// # Ok::<(), trilith_io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the error of `take`, or else that of `produce`.
+pub fn take_batches<T: Send>(
+    limit: usize,
+    delay: Duration,
+    produce: impl FnOnce(&(dyn Fn(T) -> Result<()> + Sync)) -> Result<()>,
+    take: impl FnMut(Vec<T>) -> Result<()> + Send,
+) -> Result<()> {
+    let (send, receive) = mpsc::sync_channel::<T>(limit);
+    // The thread that takes owns both until it ends.
+    let work = Mutex::new(Some((receive, take)));
+    let outcome = Mutex::new(Ok(()));
+    let take_all = || {
+        let Some((receive, mut take)) = lock(&work).take() else { return };
+        while let Ok(first) = receive.recv() {
+            let (mut batch, end) = (vec![first], Instant::now() + delay);
+            while batch.len() < limit
+                && let Ok(next) = receive.recv_timeout(end.saturating_duration_since(Instant::now()))
+            {
+                batch.push(next);
+            }
+            if let Err(error) = take(batch) {
+                *lock(&outcome) = Err(error);
+                return;
+            }
+        }
+    };
+    let produced = scope(|scope| {
+        if limit > 1 && spawn_helper(scope, take_all) {
+            let cancelled = |_| crate::Error::new(crate::ErrorKind::Cancelled, "the work was given up");
+            let hand_over = |value| send.send(value).map_err(cancelled);
+            let produced = produce(&hand_over);
+            drop(send);
+            return produced;
+        }
+        // One is enough, or the system has no thread left.
+        produce(&|value| lock(&work).as_mut().map_or(Ok(()), |(_, take)| take(vec![value])))
+    });
+    outcome.into_inner().unwrap_or_else(PoisonError::into_inner).and(produced)
+}
+
 /// Calls `work` with a scope for helper threads ([`spawn_helper`]), which end before this does.
 pub(crate) fn scope<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
     std::thread::scope(work)
@@ -519,6 +576,32 @@ mod tests {
         };
         map_in_order(0..1000, 3, work, take).unwrap();
         assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn batches_keep_order_and_end_at_first_error() {
+        for (limit, delay) in [(1, 0), (2, 0), (16, 0), (16, 1), (1000, 50)] {
+            let (mut seen, mut longest) = (Vec::new(), 0);
+            let numbers = |send: &(dyn Fn(u32) -> Result<()> + Sync)| (0..500).try_for_each(send);
+            let take = |batch: Vec<u32>| {
+                longest = longest.max(batch.len());
+                seen.extend(batch);
+                Ok(())
+            };
+            take_batches(limit, Duration::from_millis(delay), numbers, take).unwrap();
+            assert_eq!(seen, (0..500).collect::<Vec<_>>(), "{limit}");
+            assert!(longest <= limit);
+            let take = |batch: Vec<u32>| if batch.contains(&70) { Err(Error::malformed("enough")) } else { Ok(()) };
+            let endless = |send: &(dyn Fn(u32) -> Result<()> + Sync)| (0..).try_for_each(send);
+            assert_eq!(take_batches(limit, Duration::ZERO, endless, take).unwrap_err().message(), "enough");
+        }
+        let mut taken = 0;
+        let produce = |send: &(dyn Fn(u32) -> Result<()> + Sync)| send(1).and(Err(Error::malformed("no more")));
+        let done = take_batches(4, Duration::ZERO, produce, |batch| {
+            taken += batch.len();
+            Ok(())
+        });
+        assert_eq!((done.unwrap_err().message(), taken), ("no more", 1));
     }
 
     #[test]

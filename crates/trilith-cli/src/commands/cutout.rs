@@ -1,10 +1,12 @@
 //! `trilith cutout FILES… --sky LON,LAT --size S -o OUT`: the pixels around positions, with their coordinates.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use trilith::bytes::WriteBasis;
+use trilith::bytes::{AccessCost, CompleteFile, WriteBasis, WriteReport, is_url};
 use trilith::convert::{ConvertOptions, CoordinateHeader};
-use trilith_io::threads::map_in_order;
+use trilith_io::threads::{map_in_order, take_batches};
 use trilith::wcs::{BoxSize, position};
 use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, File, Result};
 use trilith_view::ImageOrigin;
@@ -12,14 +14,18 @@ use trilith_view::preview::{Preview, PreviewOptions};
 
 use crate::outcome::Outcome;
 use crate::dashed_words::strip_mark;
-use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
+use crate::inputs::{ArgumentKind as Arguments, FileJob, FileListArgs, all_arguments, run_each};
 use crate::session::{FileRole, Session};
 use crate::position_args::{PositionArgs, read_points};
 use crate::outputs::{FileFormat, OutputTemplate};
 use crate::output_file::OutputFile;
 
-/// Cutouts that may wait for the disk at once. More gain nothing, since each thread begins with new memory.
-const MAX_PENDING_SYNCS: usize = 3;
+/// Cutouts that may wait for the disk at once. They are put into place together, which saves most of the syncs.
+const MAX_PENDING_CUTOUTS: usize = 16;
+/// Cutouts at work besides those of the cores, if they wait for servers.
+const EXTRA_REMOTE_CUTOUTS: usize = 8;
+/// Time that a cutout waits for others.
+const MAX_SYNC_DELAY: Duration = Duration::from_millis(2);
 
 /// Cut images out around positions on the sky
 ///
@@ -117,14 +123,23 @@ impl Cutout {
                     None => self.no_overlap(image, *at, size, &name),
                 }
             };
+            // Requests and uploads wait for servers.
+            let is_remote = file.source().access().cost == AccessCost::Request || is_url(&self.output);
+            let besides = if is_remote { EXTRA_REMOTE_CUTOUTS } else { 0 };
             let mut outcome = Outcome::Success;
-            map_in_order(positions.iter().enumerate(), MAX_PENDING_SYNCS, |position, _| cut(position), |made: Result<CutoutOutcome>| {
-                let made = made?;
-                outcome = outcome.max(made.outcome);
-                made.notes.iter().for_each(|note| job.print_note(note));
-                made.warnings.iter().for_each(|warning| job.print_warning(warning));
-                made.report.map_or(Ok(()), |(output, json, line)| job.report_written(&output, json, &line))
-            })?;
+            take_batches(
+                positions.len().min(MAX_PENDING_CUTOUTS),
+                MAX_SYNC_DELAY,
+                |send| map_in_order(positions.iter().enumerate(), besides, |position, _| cut(position), |made: Result<_>| send(made?)),
+                |mut batch: Vec<CutoutOutcome>| {
+                    let done = commit_batch(&mut batch);
+                    for made in batch {
+                        outcome = outcome.max(made.outcome);
+                        made.report(job)?;
+                    }
+                    done
+                },
+            )?;
             Ok(outcome)
         })
     }
@@ -187,20 +202,23 @@ impl Cutout {
         } else {
             let mut how = ConvertOptions::default();
             how.coordinates = if self.wcs == HeaderKind::Sip { CoordinateHeader::Sip } else { CoordinateHeader::Tan };
-            found.write(form, &how, target.writer())?
-        };
-        let written = if matches!(form, FileFormat::Asdf | FileFormat::Fits) {
-            target.commit_checked(None, session)?
-        } else {
-            target.commit(session)?
+            found.write_checked(form, &how, target.file_mut())?
         };
         let (start, length) = (&found.pixels().start, &found.pixels().length);
-        let json = json!({
-            "file": output, "image": found.path(), "position": at, "start": start, "shape": length, "size": written, "written": true,
+        let record = json!({
+            "file": output, "image": found.path(), "position": at, "start": start, "shape": length, "size": null, "written": true,
         });
         let lengths = length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
         let line = format!("{output}: {lengths} pixels of {}", found.path());
-        Ok(CutoutOutcome { outcome: Outcome::Success, notes: Vec::new(), warnings: notes, report: Some((output.to_owned(), json, line)) })
+        let complete = target.finish()?;
+        let output = CutoutOutput { name: output.to_owned(), record, line };
+        let mut made = CutoutOutcome { outcome: Outcome::Success, notes: Vec::new(), warnings: notes, output: Some(output), file: None, written: None };
+        match is_url(&self.output) {
+            // An upload holds no other one back.
+            true => made.written = Some(complete.commit()?),
+            false => made.file = Some(complete),
+        }
+        Ok(made)
     }
 }
 
@@ -209,12 +227,47 @@ struct CutoutOutcome {
     outcome: Outcome,
     notes: Vec<String>,
     warnings: Vec<String>,
-    /// The output, the record of it, and the line for people.
-    report: Option<(String, Value, String)>,
+    output: Option<CutoutOutput>,
+    /// The complete cutout that is not in place yet.
+    file: Option<CompleteFile>,
+    written: Option<WriteReport>,
+}
+
+/// The words about a cutout.
+struct CutoutOutput {
+    name: String,
+    /// The record for `--json`, whose size is known when the file is in place.
+    record: Value,
+    /// The line for people.
+    line: String,
 }
 
 impl CutoutOutcome {
     fn failed(outcome: Outcome, why: String) -> Self {
-        Self { outcome, notes: vec![why], warnings: Vec::new(), report: None }
+        Self { outcome, notes: vec![why], warnings: Vec::new(), output: None, file: None, written: None }
     }
+
+    fn report(self, job: &mut FileJob<'_>) -> Result<()> {
+        self.notes.iter().for_each(|note| job.print_note(note));
+        self.warnings.iter().for_each(|warning| job.print_warning(warning));
+        let (Some(mut output), Some(written)) = (self.output, self.written) else { return Ok(()) };
+        job.session.warn_all(written.warnings);
+        output.record["size"] = json!(written.size);
+        job.report_written(&output.name, output.record, &output.line)
+    }
+}
+
+/// Puts the files of a batch into place. After an error, the outcomes that are not in place are removed from the batch.
+fn commit_batch(batch: &mut Vec<CutoutOutcome>) -> Result<()> {
+    let waiting = batch.iter_mut().enumerate().filter_map(|(at, made)| Some((at, made.file.take()?)));
+    let (waiting, files): (Vec<usize>, Vec<CompleteFile>) = waiting.unzip();
+    let (reports, done) = CompleteFile::commit_all(files);
+    let end = waiting.get(reports.len()).copied().unwrap_or(batch.len());
+    for (at, written) in waiting.into_iter().zip(reports) {
+        if let Some(made) = batch.get_mut(at) {
+            made.written = Some(written);
+        }
+    }
+    batch.truncate(end);
+    done
 }

@@ -192,6 +192,13 @@ impl AtomicFile {
         }
     }
 
+    /// Asks the system to begin writing the content to its disk, if it can.
+    pub(super) fn begin_writeback(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.begin_writeback();
+        }
+    }
+
     /// Makes the new file take the place of the target: sync, rename, sync of the folder; or uploads the object. Returns
     /// warnings about what the new file could not keep of the old one.
     ///
@@ -199,46 +206,86 @@ impl AtomicFile {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system or the service reports an error. The old file
     /// is then unchanged, unless the message says that the new one is in place. Returns
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another writer has made the object meanwhile.
-    pub fn commit(mut self) -> Result<Vec<String>> {
-        let Some(file) = self.file.take() else { return Ok(Vec::new()) };
-        let mut warnings = std::mem::take(&mut self.warnings);
+    pub fn commit(self) -> Result<Vec<String>> {
+        let (mut warnings, done) = Self::commit_all(vec![self]);
+        done.map(|()| warnings.pop().unwrap_or_default())
+    }
+
+    /// Makes each new file take the place of its target, in their order, as [`AtomicFile::commit`] does. All files are synced before
+    /// the first is renamed, and a folder once for all of its files, so that a disk has less to write. Returns the warnings of each
+    /// file that is in place, and the first error. No file after that of the error is put in place.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::commit`].
+    pub fn commit_all(mut files: Vec<Self>) -> (Vec<Vec<String>>, Result<()>) {
+        let mut outcome = Ok(());
+        for at in 0..files.len() {
+            outcome = files.get_mut(at).map_or(Ok(()), Self::sync_content);
+            if outcome.is_err() {
+                files.truncate(at);
+                break;
+            }
+        }
+        let mut committed = Vec::with_capacity(files.len());
+        let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for mut file in files {
+            match file.put_in_place() {
+                Ok(folder) => {
+                    folders.extend(folder.filter(|(path, _)| !folders.iter().any(|(known, _)| known.parent() == path.parent())));
+                    committed.push(std::mem::take(&mut file.warnings));
+                }
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        for (path, given) in folders {
+            let synced = fs::sync_folder(&path).map_err(|error| {
+                let error = Error::io(format!("writing {}", given.display()), error);
+                error.context("the new file is in place, but might not outlast a power failure")
+            });
+            outcome = outcome.and(synced);
+        }
+        (committed, outcome)
+    }
+
+    /// Makes the content last, before the rename: copies attributes, syncs, checks the lock, and removes a stale journal.
+    fn sync_content(&mut self) -> Result<()> {
+        let (Some(file), Some(lock)) = (&self.file, self.place.local_lock()) else { return Ok(()) };
+        if let Some((old, metadata)) = &lock.locked_target {
+            ownership::copy_xattrs(file.file(), old, metadata, &lock.display_path, &mut self.warnings)?;
+        }
+        file.sync_all().map_err(|e| Error::io(format!("writing {}", lock.display_path.display()), e))?;
+        lock.still_holds()?;
+        // The journal of an update that did not finish is about the old file: it goes before that does.
+        journal::roll_back_unfinished(lock).map(drop)
+    }
+
+    /// Renames the synced file, or uploads the object. Returns the path of the file, whose folder is to be synced, and the path
+    /// that messages name.
+    fn put_in_place(&mut self) -> Result<Option<(PathBuf, PathBuf)>> {
+        let Some(file) = self.file.take() else { return Ok(None) };
         let (temporary, lock) = match &mut self.place {
             Destination::Local { temporary, lock } => (temporary, lock),
             #[cfg(feature = "remote")]
-            Destination::Remote(upload) => return upload.commit(file.file()).map(|()| warnings),
+            Destination::Remote(upload) => return upload.commit(file.file()).map(|()| None),
         };
-        let given = lock.display_path.clone();
-        let fail = |e| Error::io(format!("writing {}", given.display()), e);
-        let done = prepare_rename(lock, &file, &mut warnings).and_then(|()| {
-            drop(file);
-            fs::rename_file(temporary, &lock.path).map_err(fail)
-        });
-        if let Err(error) = done {
+        // Some systems rename no file that is open.
+        drop(file);
+        if let Err(error) = fs::rename_file(temporary, &lock.path) {
             if !self.is_committed {
                 let _ = fs::remove(temporary);
             }
-            return Err(error);
+            return Err(Error::io(format!("writing {}", lock.display_path.display()), error));
         }
         lock.locked_target = None;
-        fs::sync_folder(&lock.path)
-            .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
-        Ok(warnings)
+        Ok(Some((lock.path.clone(), lock.display_path.clone())))
     }
 
     fn output_mut(&mut self) -> std::io::Result<&mut FsFile> {
         self.file.as_mut().ok_or_else(|| std::io::ErrorKind::NotConnected.into())
     }
-}
-
-/// Copies attributes, syncs, checks the lock, and removes a stale journal, before the rename.
-fn prepare_rename(lock: &WriteLock, file: &FsFile, warnings: &mut Vec<String>) -> Result<()> {
-    if let Some((old, metadata)) = &lock.locked_target {
-        ownership::copy_xattrs(file.file(), old, metadata, &lock.display_path, warnings)?;
-    }
-    file.sync_all().map_err(|e| Error::io(format!("writing {}", lock.display_path.display()), e))?;
-    lock.still_holds()?;
-    // The journal of an update that did not finish is about the old file: it goes before that does.
-    journal::roll_back_unfinished(lock).map(drop)
 }
 
 impl Destination {
@@ -433,6 +480,31 @@ mod tests {
         std::fs::rename(&other, &fresh).unwrap();
         assert!(new.commit().is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn group_ends_at_first_file_that_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |n: usize| folder.path().join(format!("{n}"));
+        let begin = |n: usize| {
+            let mut new = AtomicFile::create(path(n), WriteBasis::Nothing).unwrap();
+            new.write_all(b"new").unwrap();
+            new
+        };
+        let (warnings, done) = AtomicFile::commit_all((0..3).map(begin).collect());
+        assert!(done.is_ok() && warnings == vec![Vec::<String>::new(); 3]);
+        assert!((0..3).all(|n| read_text(path(n), 100).unwrap() == b"new"));
+        let files = (3..7).map(begin).collect();
+        put(&path(7), b"theirs");
+        std::fs::rename(path(7), path(5)).unwrap();
+        let (warnings, done) = AtomicFile::commit_all(files);
+        assert!(done.unwrap_err().to_string().contains("changed by another process"));
+        assert_eq!(warnings.len(), 2);
+        let names: Vec<_> = (0..8).filter(|n| path(*n).exists()).collect();
+        assert_eq!(names, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(read_text(path(5), 100).unwrap(), b"theirs");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), names.len());
+        assert!(AtomicFile::commit_all(Vec::new()).1.is_ok());
     }
 
     #[cfg(unix)]

@@ -91,6 +91,13 @@ impl FsFile {
         self.write_all(bytes)
     }
 
+    /// Asks the system to begin writing the bytes to its disk, if it can.
+    pub(super) fn begin_writeback(&mut self) {
+        if let Some(writeback) = &mut self.writeback {
+            writeback.request(&mut self.file);
+        }
+    }
+
     pub(super) fn resize(&self, len: u64) -> io::Result<()> {
         retry_interrupted(|| observe(FsOp::Resize(&self.path, len), |_| self.file.set_len(len)))
     }

@@ -85,7 +85,7 @@ pub use local::{LocalFile, bytes_read, find_same_file, is_one_file};
 #[doc(hidden)]
 pub use lock::{WriteBasis, remove_stale_temporaries, retry_if_replaced};
 #[doc(hidden)]
-pub use new_file::{NewFile, WriteReport, WriteSeek};
+pub use new_file::{CompleteFile, NewFile, WriteReport, WriteSeek};
 pub use open::open;
 #[doc(hidden)]
 pub use open_files::BorrowGuard;

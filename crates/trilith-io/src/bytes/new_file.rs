@@ -27,7 +27,7 @@ pub struct NewFile {
 
 enum NewFileKind {
     Path(Box<BufWriter<CountingWriter<AtomicFile>>>),
-    Stream(BufWriter<CountingWriter<std::fs::File>>, Box<dyn Write>, String),
+    Stream(BufWriter<CountingWriter<std::fs::File>>, Box<dyn Write + Send>, String),
 }
 
 /// A destination that can be written and repositioned.
@@ -82,7 +82,7 @@ impl NewFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no place for a temporary file.
-    pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
+    pub fn stream(out: Box<dyn Write + Send>, name: impl Into<String>) -> Result<Self> {
         Ok(Self { kind: NewFileKind::Stream(spool_file()?, out, name.into()), unpacked: None })
     }
 
@@ -139,9 +139,16 @@ impl NewFile {
     /// Puts the file into place.
     ///
     /// # Errors
-    /// Returns the errors of [`AtomicFile::commit`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the stream
-    /// cannot be written.
-    pub fn commit(mut self) -> Result<WriteReport> {
+    /// Returns the errors of [`NewFile::finish`] and [`CompleteFile::commit`].
+    pub fn commit(self) -> Result<WriteReport> {
+        self.finish()?.commit()
+    }
+
+    /// Ends the content. The file waits next to its place, to be put there with others: [`CompleteFile::commit_all`].
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    pub fn finish(mut self) -> Result<CompleteFile> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {
             let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
@@ -152,14 +159,77 @@ impl NewFile {
             NewFileKind::Path(out) => {
                 let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
-                Ok(WriteReport { size, warnings: file.commit()? })
+                Ok(CompleteFile(CompleteContent::Path(size, file)))
             }
             NewFileKind::Stream(out, to, name) => {
-                let file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
-                Ok(WriteReport { size: copy_out(file, to, &name)?, warnings: Vec::new() })
+                let content = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
+                Ok(CompleteFile(CompleteContent::Stream(content, to, name)))
             }
         }
     }
+}
+
+/// A file whose content is complete, but which is not in place yet. If it is dropped, nothing was written.
+pub struct CompleteFile(CompleteContent);
+
+/// The content of a complete file.
+#[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
+enum CompleteContent {
+    /// The size and the file.
+    Path(u64, AtomicFile),
+    /// The content, the stream that it is copied into, and its name.
+    Stream(std::fs::File, Box<dyn Write + Send>, String),
+}
+
+impl CompleteFile {
+    /// Asks the system to begin writing the content to its disk, if it can (Linux), so that a sync later waits less.
+    pub fn begin_writeback(&mut self) {
+        if let CompleteContent::Path(_, file) = &mut self.0 {
+            file.begin_writeback();
+        }
+    }
+
+    /// Puts the file into place.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::commit`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if a stream cannot be written.
+    pub fn commit(self) -> Result<WriteReport> {
+        let (mut reports, done) = Self::commit_all(vec![self]);
+        done.map(|()| reports.pop().unwrap_or_default())
+    }
+
+    /// Puts files into place, in their order, with fewer syncs than one after the other: see [`AtomicFile::commit_all`]. Returns a
+    /// report of each file that is in place, and the first error. No file after that of the error is put in place.
+    ///
+    /// # Errors
+    /// Returns the errors of [`CompleteFile::commit`].
+    pub fn commit_all(files: Vec<Self>) -> (Vec<WriteReport>, Result<()>) {
+        let (mut reports, mut sizes, mut group) = (Vec::with_capacity(files.len()), Vec::new(), Vec::new());
+        for CompleteFile(content) in files {
+            match content {
+                CompleteContent::Path(size, file) => {
+                    sizes.push(size);
+                    group.push(file);
+                }
+                CompleteContent::Stream(content, to, name) => {
+                    let written = commit_group(&mut sizes, &mut group, &mut reports).and_then(|()| copy_out(content, to, &name));
+                    match written {
+                        Ok(size) => reports.push(WriteReport { size, warnings: Vec::new() }),
+                        Err(error) => return (reports, Err(error)),
+                    }
+                }
+            }
+        }
+        let done = commit_group(&mut sizes, &mut group, &mut reports);
+        (reports, done)
+    }
+}
+
+/// Puts the files into place, and adds a report of each of them.
+fn commit_group(sizes: &mut Vec<u64>, files: &mut Vec<AtomicFile>, reports: &mut Vec<WriteReport>) -> Result<()> {
+    let (warnings, done) = AtomicFile::commit_all(std::mem::take(files));
+    reports.extend(sizes.drain(..).zip(warnings).map(|(size, warnings)| WriteReport { size, warnings }));
+    done
 }
 
 /// Wraps `out` with the default limits, until those of the caller are set.
@@ -185,7 +255,7 @@ fn needs_gzip(path: &Path, basis: WriteBasis<'_>) -> Result<bool> {
     }
 }
 
-fn copy_out(mut file: std::fs::File, mut to: Box<dyn Write>, name: &str) -> Result<u64> {
+fn copy_out(mut file: std::fs::File, mut to: Box<dyn Write + Send>, name: &str) -> Result<u64> {
     let fail = |e| Error::io("reading a temporary file", e);
     let fail_there = |e| Error::io(format!("writing to {name}"), e);
     file.rewind().map_err(fail)?;

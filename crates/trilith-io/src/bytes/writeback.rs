@@ -24,11 +24,16 @@ impl Writeback {
     /// Counts bytes that were written before the position of a file.
     #[cfg(target_os = "linux")]
     pub(super) fn count(&mut self, file: &mut File, bytes: usize) {
-        use rustix::fs::{Advice, fadvise};
         self.written += bytes as u64;
-        if self.written < MIN_WRITEBACK {
-            return;
+        if self.written >= MIN_WRITEBACK {
+            self.request(file);
         }
+    }
+
+    /// Asks for the bytes before the position of a file.
+    #[cfg(target_os = "linux")]
+    pub(super) fn request(&mut self, file: &mut File) {
+        use rustix::fs::{Advice, fadvise};
         self.written = 0;
         let Ok(end) = file.stream_position() else { return };
         let range = std::num::NonZeroU64::new(end.saturating_sub(self.begun));
@@ -42,4 +47,7 @@ impl Writeback {
 
     #[cfg(not(target_os = "linux"))]
     pub(super) fn count(&mut self, _: &mut File, _: usize) {}
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn request(&mut self, _: &mut File) {}
 }
