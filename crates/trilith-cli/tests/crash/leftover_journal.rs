@@ -294,7 +294,7 @@ fn writers_remove_stale_temporary_files() {
     for words in [&["set", "x.asdf#/name", "new", "--in-place"][..], &["set", "x.asdf#/name", "new"]] {
         let place = Place::new();
         place.prepare(work("set"), Target::latest());
-        std::fs::write(place.folder.join(".x.asdf.trilith-tmp-1-0"), "half").unwrap();
+        std::fs::write(place.folder.join(".x.asdf.trilith-tmp"), "half").unwrap();
         assert_eq!(say(&place.folder, words).status, Ok(0));
         assert_eq!(read_folder(&place.folder).keys().filter(|name| name.contains("trilith")).count(), 0, "{words:?}");
     }

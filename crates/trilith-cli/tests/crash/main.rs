@@ -108,7 +108,7 @@ fn leftovers<'n>(names: impl Iterator<Item = &'n str>) -> usize {
 
 /// Whether more than one journal or more than one temporary file is left of the same file.
 fn too_many<'n>(names: impl Iterator<Item = &'n str>) -> bool {
-    let kind = |name: &'n str| name.split_once(".trilith-").map(|(file, rest)| (file, rest.starts_with("tmp-")));
+    let kind = |name: &'n str| name.split_once(".trilith-").map(|(file, rest)| (file, rest.starts_with("tmp")));
     let mut files: Vec<(&str, bool)> = names.filter_map(kind).collect();
     let all = files.len();
     files.sort_unstable();

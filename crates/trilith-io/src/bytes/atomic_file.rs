@@ -5,7 +5,7 @@
 //!
 //! For an object in a bucket the content waits in a temporary file without a name, and the commit uploads it.
 
-use std::fs::Metadata;
+use std::fs::{Metadata, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::backing::SourceBacking;
 use super::fs::{self, FsFile};
 use super::local::LocalOptions;
-use super::lock::{WriteBasis, WriteLock, temporary_path};
+use super::local::leads_to;
+use super::lock::{WriteBasis, WriteLock, busy_error, remove_stale_temporary, temporary_path};
 #[cfg(feature = "remote")]
 use super::remote::Upload;
 use super::source::SourceRef;
@@ -25,8 +26,8 @@ use crate::error::{Error, Result};
 /// A new file that replaces `target` when it is [committed](AtomicFile::commit), and is removed otherwise.
 ///
 /// The new file and the file that it replaces are locked until then, so a second writer gets an error. The new file keeps mode,
-/// owner, group and extended attributes of the old file, and only its owner may read it until it is in place.
-/// [`remove_stale_temporaries`](super::remove_stale_temporaries) removes the files of a killed process.
+/// owner, group and extended attributes of the old file, and only its owner may read it until it is in place. The next writer of
+/// the same target removes the file of a killed process.
 ///
 /// An object in a bucket is uploaded when it is committed. It must not exist, unless
 /// [`RemoteOptions::overwrite`](super::RemoteOptions) is set. Then it must still be the object that existed when the work began.
@@ -37,8 +38,8 @@ pub struct AtomicFile {
     warnings: Vec<String>,
     /// `true` if it stays if it cannot be put in place: it was not made here.
     is_committed: bool,
-    /// Keeps the temporary file among those that a signal removes.
-    _listed: Option<TemporaryGuard>,
+    /// Keeps the temporary file among those that a signal removes, until it is in place.
+    listed: Option<TemporaryGuard>,
 }
 
 /// The place that the content goes to.
@@ -84,13 +85,25 @@ impl AtomicFile {
             });
             match made {
                 Ok((file, listed)) => {
-                    // The lock shows a later run that this file is in use; without locks it is only not removed.
-                    let _ = file.file().try_lock();
+                    // The lock shows another writer that this file is in use. One that looked before the lock has removed it.
+                    let is_taken = match file.file().try_lock() {
+                        Ok(()) => !leads_to(&temporary, file.file()),
+                        Err(TryLockError::WouldBlock) => true,
+                        // A file system without locks.
+                        Err(TryLockError::Error(_)) => false,
+                    };
+                    if is_taken {
+                        return Err(busy_error(given));
+                    }
                     let mut new = Self::local(file, temporary, lock, Some(listed));
                     new.keep_owner()?;
                     return Ok(new);
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    if attempt == 0 && remove_stale_temporary(&lock.path) {
+                        return Err(busy_error(given));
+                    }
+                }
                 Err(error) => return Err(Error::io(doing(), error).with_missing_folder(given)),
             }
         }
@@ -126,7 +139,7 @@ impl AtomicFile {
             place: Destination::Local { temporary, lock },
             warnings: Vec::new(),
             is_committed: is_kept,
-            _listed: listed,
+            listed,
         }
     }
 
@@ -149,7 +162,7 @@ impl AtomicFile {
             place: Destination::Remote(Box::new(upload)),
             warnings: Vec::new(),
             is_committed: false,
-            _listed: None,
+            listed: None,
         })
     }
 
@@ -271,8 +284,8 @@ impl AtomicFile {
             #[cfg(feature = "remote")]
             Destination::Remote(upload) => return upload.commit(file.file()).map(|()| None),
         };
-        // Some systems rename no file that is open.
-        drop(file);
+        // Only Unix renames a file that is open. There the lock lasts, so that no other writer takes the file for a stale one.
+        let _locked = cfg!(unix).then_some(file);
         if let Err(error) = fs::rename_file(temporary, &lock.path) {
             if !self.is_committed {
                 let _ = fs::remove(temporary);
@@ -280,6 +293,8 @@ impl AtomicFile {
             return Err(Error::io(format!("writing {}", lock.display_path.display()), error));
         }
         lock.locked_target = None;
+        // Another writer may use the name from now on.
+        self.listed = None;
         Ok(Some((lock.path.clone(), lock.display_path.clone())))
     }
 
@@ -300,10 +315,13 @@ impl Destination {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        let is_left = self.file.take().is_some() && !self.is_committed;
+        let Some(file) = self.file.take().filter(|_| !self.is_committed) else { return };
+        // Only Unix removes a file that is open. There the lock lasts, so that the name is that of no other writer.
+        let _locked = cfg!(unix).then_some(file);
         match &self.place {
-            Destination::Local { temporary, .. } if is_left => drop(fs::remove(temporary)),
-            _ => {}
+            Destination::Local { temporary, .. } => drop(fs::remove(temporary)),
+            #[cfg(feature = "remote")]
+            Destination::Remote(_) => {}
         }
     }
 }
@@ -375,7 +393,7 @@ mod tests {
     fn commit_replaces_target_and_removes_stale_temporary() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
-        let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
+        let stale = folder.path().join(".x.asdf.trilith-tmp");
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&stale).unwrap();
         put(&target, b"new");
         assert_eq!(read_text(&target, 100).unwrap(), b"new");
@@ -480,6 +498,32 @@ mod tests {
         std::fs::rename(&other, &fresh).unwrap();
         assert!(new.commit().is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn racing_writers_of_new_file_leave_one_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let start = std::sync::Barrier::new(4);
+        for round in 0..50 {
+            let target = folder.path().join(format!("{round}"));
+            let write = |id: u8| {
+                start.wait();
+                let mut new = AtomicFile::create(&target, WriteBasis::Nothing)?;
+                (0..3).try_for_each(|_| new.write_all(&[id; 1000])).unwrap();
+                new.commit()
+            };
+            let results: Vec<_> = std::thread::scope(|scope| {
+                let write = &write;
+                let threads: Vec<_> = (0..4).map(|id| scope.spawn(move || write(id))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(results.iter().any(Result::is_ok));
+            assert!(results.iter().filter_map(|result| result.as_ref().err()).all(Error::is_contended), "{results:?}");
+            let found = read_text(&target, 10_000).unwrap();
+            assert!(found.len() == 3000 && found.iter().all(|byte| *byte == found[0]));
+            assert!(results[usize::from(found[0])].is_ok());
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), round + 1);
+        }
     }
 
     #[test]

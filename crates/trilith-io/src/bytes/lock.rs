@@ -3,7 +3,7 @@
 //! Nothing here writes. [`WriteLock::acquire`] finds the file that a path leads to, locks it against other
 //! writers, and compares it with what was read: a writer that finished in between is noticed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -90,8 +90,7 @@ impl WriteLock {
         }
         let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
         let there = there.ok_or_else(|| busy_error(given))?.into_file();
-        // Stale files are removed under the lock only: a temporary file is not locked at the moment when its writer creates it.
-        if remove_stale_temporaries(&path) {
+        if remove_stale_temporary(&path) {
             return Err(busy_error(given));
         }
         if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
@@ -298,34 +297,32 @@ pub(super) fn draft_exists(path: &Path) -> bool {
     path.file_name().is_some() && std::fs::symlink_metadata(draft_path(path)).is_ok_and(|there| there.is_file())
 }
 
-/// The name of a temporary file next to `path`.
+/// The name of a temporary file next to `path`. The first one is the same for all writers, so that each finds that of another. The
+/// others are for a folder in which a file of another user has it, or whose file system has no locks.
 pub(super) fn temporary_path(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden_name(path, TEMP_EXTENSION);
-    name.push(format!("-{}-{attempt}", super::platform::process_number()));
+    if attempt > 0 {
+        name.push(format!("-{}-{attempt}", super::platform::process_number()));
+    }
     path.with_file_name(name)
 }
 
-/// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
-/// Returns `true` if one of these exists.
-pub fn remove_stale_temporaries(target: &Path) -> bool {
-    let (Some(folder), Some(_)) = (target.parent(), target.file_name()) else { return false };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut prefix = hidden_name(target, TEMP_EXTENSION);
-    prefix.push("-");
-    let begins = |name: &OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let mut alive = false;
-    for entry in entries.flatten() {
-        if begins(&entry.file_name())
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
-        {
-            match lock_with_retry(&file, File::try_lock) {
-                Ok(()) => drop(fs::remove(&entry.path())),
-                Err(TryLockError::WouldBlock) => alive = true,
-                Err(TryLockError::Error(_)) => {}
-            }
-        }
+/// Removes the temporary file of `target` that a killed process left. Returns `true` if a writer has it.
+pub(super) fn remove_stale_temporary(target: &Path) -> bool {
+    let temporary = temporary_path(target, 0);
+    if !std::fs::symlink_metadata(&temporary).is_ok_and(|there| there.is_file()) {
+        return false;
     }
-    alive
+    let Ok(file) = std::fs::OpenOptions::new().write(true).open(&temporary) else { return false };
+    match lock_with_retry(&file, File::try_lock) {
+        Ok(()) => {
+            // The writer may have put the file in place meanwhile.
+            if leads_to(&temporary, &file) {
+                let _ = fs::remove(&temporary);
+            }
+            false
+        }
+        Err(TryLockError::WouldBlock) => true,
+        Err(TryLockError::Error(_)) => false,
+    }
 }

@@ -83,7 +83,7 @@ pub(crate) use local::without_counting;
 #[doc(hidden)]
 pub use local::{LocalFile, bytes_read, find_same_file, is_one_file};
 #[doc(hidden)]
-pub use lock::{WriteBasis, remove_stale_temporaries, retry_if_replaced};
+pub use lock::{WriteBasis, retry_if_replaced};
 #[doc(hidden)]
 pub use new_file::{CompleteFile, NewFile, WriteReport, WriteSeek};
 pub use open::open;

@@ -504,7 +504,7 @@ mod tests {
             ("d/raw.dud", "n = u1[2]"),
             ("d/raw.h", "unsigned char n[2];"),
             ("d/.secret/x.asdf", TREE),
-            ("d/.x.asdf.trilith-tmp-1-0", TREE),
+            ("d/.x.asdf.trilith-tmp", TREE),
         ];
         let folder = laid_out(&files);
         let (names, others) = found(folder.path(), FileFinder::new(), "d");
