@@ -322,7 +322,10 @@ def compare(wcs, pixels, is_plain):
         assert "no inverse" in str(error)
         return "equal, no inverse"
     again = np.array(own.pixel_to_world_values(*back, with_bounding_box=False), float)
-    exact = relative_difference(again, found)[:, ~np.isnan(back).any(axis=0)].max(initial=0)
+    # A pixel is exact if it is off by 1e-10. The difference that this makes does not count, which may be a longitude far from the equator.
+    near = [np.array(own.pixel_to_world_values(*(back + 1e-10 * step[:, None]), with_bounding_box=False), float) for step in np.eye(len(back))]
+    allowed = np.minimum(np.max([relative_difference(one, again) for one in near], axis=0), 1e-9)
+    exact = (relative_difference(again, found) - allowed)[:, ~np.isnan(back).any(axis=0)].max(initial=0)
     assert exact < 1e-9, f"exact inverse: {exact}"
     try:
         peer = wcs.backward_transform if is_plain else None
