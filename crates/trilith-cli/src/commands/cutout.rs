@@ -1,12 +1,13 @@
 //! `trilith cutout FILES… --sky LON,LAT --size S -o OUT`: the pixels around positions, with their coordinates.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::{AccessCost, CompleteFile, WriteBasis, WriteReport, is_url};
 use trilith::convert::{ConvertOptions, CoordinateHeader};
-use trilith_io::threads::{map_in_order, take_batches};
+use trilith_io::threads::{JobTurn, map_in_order, take_batches};
 use trilith::wcs::{BoxSize, position};
 use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, File, Result};
 use trilith_view::ImageOrigin;
@@ -22,6 +23,8 @@ use crate::output_file::OutputFile;
 
 /// Cutouts that may wait for the disk at once. They are put into place together, which saves most of the syncs.
 const MAX_PENDING_CUTOUTS: usize = 16;
+/// Cutouts with open files at once, besides those at work: systems allow 256 files and more.
+const MAX_OPEN_CUTOUTS: usize = 64;
 /// Cutouts at work besides those of the cores, if they wait for servers.
 const EXTRA_REMOTE_CUTOUTS: usize = 8;
 /// Time that a cutout waits for others.
@@ -110,7 +113,12 @@ impl Cutout {
                 self.frames.note_conversion(&image.coordinates().wcs, job.session);
             }
             let (name, session) = (job.name.clone(), job.session);
-            let cut = |(number, at): (usize, &[f64; 2])| {
+            // A cutout that waits has an open file.
+            let open_files = AtomicUsize::new(0);
+            let cut = |(number, at): (usize, &[f64; 2]), turn: &JobTurn| {
+                if open_files.load(Ordering::Relaxed) >= MAX_OPEN_CUTOUTS {
+                    turn.wait();
+                }
                 let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
                     let list = self.points.as_deref().unwrap_or_default();
                     return Ok(CutoutOutcome::failed(Outcome::Negative, format!("trilith: position {number} of {list} is missing")));
@@ -118,6 +126,7 @@ impl Cutout {
                 match image.cutout(*at, size, self.to_cutout_options())? {
                     Some(found) => {
                         let output = outputs.nth_name(number, &name, found.path());
+                        open_files.fetch_add(1, Ordering::Relaxed);
                         self.write_cutout(&file, &found, *at, output.as_deref().unwrap_or("-"), session)
                     }
                     None => self.no_overlap(image, *at, size, &name),
@@ -130,9 +139,10 @@ impl Cutout {
             take_batches(
                 positions.len().min(MAX_PENDING_CUTOUTS),
                 MAX_SYNC_DELAY,
-                |send| map_in_order(positions.iter().enumerate(), besides, |position, _| cut(position), |made: Result<_>| send(made?)),
+                |send| map_in_order(positions.iter().enumerate(), besides, cut, |made: Result<_>| send(made?)),
                 |mut batch: Vec<CutoutOutcome>| {
                     let done = commit_batch(&mut batch);
+                    open_files.fetch_sub(batch.iter().filter(|made| made.output.is_some()).count(), Ordering::Relaxed);
                     for made in batch {
                         outcome = outcome.max(made.outcome);
                         made.report(job)?;

@@ -14,7 +14,7 @@ use super::backing::SourceBacking;
 use super::fs::{self, FsFile};
 use super::local::LocalOptions;
 use super::local::leads_to;
-use super::lock::{WriteBasis, WriteLock, busy_error, remove_stale_temporary, temporary_path};
+use super::lock::{WriteBasis, WriteLock, busy_error, remove_numbered_temporaries, remove_stale_temporary, temporary_path};
 #[cfg(feature = "remote")]
 use super::remote::Upload;
 use super::source::SourceRef;
@@ -77,7 +77,8 @@ impl AtomicFile {
         let lock = WriteLock::acquire(given, basis).map_err(|error| error.with_missing_folder(given))?;
         journal::check_is_journal(&lock)?;
         let doing = || format!("writing {}", super::shown_path(given));
-        for attempt in 0u32..1000 {
+        let (mut attempt, mut is_cleared) = (0u32, false);
+        while attempt < 1000 {
             let temporary = temporary_path(&lock.path, attempt);
             let made = TemporaryGuard::create(&temporary, || match &lock.locked_target {
                 Some(_) => FsFile::create_private(&temporary),
@@ -100,9 +101,13 @@ impl AtomicFile {
                     return Ok(new);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    if attempt == 0 && remove_stale_temporary(&lock.path) {
+                    // After the second time the name is that of another user, or the file system has no locks.
+                    let is_first = attempt == 0;
+                    if is_first && (remove_stale_temporary(&lock.path) || is_cleared && remove_numbered_temporaries(&lock.path)) {
                         return Err(busy_error(given));
                     }
+                    attempt += u32::from(!is_first || is_cleared);
+                    is_cleared = true;
                 }
                 Err(error) => return Err(Error::io(doing(), error).with_missing_folder(given)),
             }
@@ -263,16 +268,14 @@ impl AtomicFile {
         (committed, outcome)
     }
 
-    /// Makes the content last, before the rename: copies attributes, syncs, checks the lock, and removes a stale journal.
+    /// Makes the content last, before the rename: copies attributes, syncs, and checks the lock.
     fn sync_content(&mut self) -> Result<()> {
         let (Some(file), Some(lock)) = (&self.file, self.place.local_lock()) else { return Ok(()) };
         if let Some((old, metadata)) = &lock.locked_target {
             ownership::copy_xattrs(file.file(), old, metadata, &lock.display_path, &mut self.warnings)?;
         }
         file.sync_all().map_err(|e| Error::io(format!("writing {}", lock.display_path.display()), e))?;
-        lock.still_holds()?;
-        // The journal of an update that did not finish is about the old file: it goes before that does.
-        journal::roll_back_unfinished(lock).map(drop)
+        lock.still_holds()
     }
 
     /// Renames the synced file, or uploads the object. Returns the path of the file, whose folder is to be synced, and the path
@@ -284,12 +287,22 @@ impl AtomicFile {
             #[cfg(feature = "remote")]
             Destination::Remote(upload) => return upload.commit(file.file()).map(|()| None),
         };
+        let checked = match leads_to(temporary, file.file()) {
+            // The journal of an update that did not finish is about the old file: it goes before that does.
+            true => lock.still_holds().and_then(|()| journal::roll_back_unfinished(lock)),
+            false => Err(busy_error(&lock.display_path)),
+        };
+        if let Err(error) = checked {
+            self.file = Some(file);
+            return Err(error);
+        }
         // Only Unix renames a file that is open. There the lock lasts, so that no other writer takes the file for a stale one.
-        let _locked = cfg!(unix).then_some(file);
+        let locked = cfg!(unix).then_some(file);
         if let Err(error) = fs::rename_file(temporary, &lock.path) {
-            if !self.is_committed {
+            if locked.is_none() && !self.is_committed {
                 let _ = fs::remove(temporary);
             }
+            self.file = locked;
             return Err(Error::io(format!("writing {}", lock.display_path.display()), error));
         }
         lock.locked_target = None;
@@ -316,12 +329,15 @@ impl Destination {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         let Some(file) = self.file.take().filter(|_| !self.is_committed) else { return };
-        // Only Unix removes a file that is open. There the lock lasts, so that the name is that of no other writer.
-        let _locked = cfg!(unix).then_some(file);
         match &self.place {
-            Destination::Local { temporary, .. } => drop(fs::remove(temporary)),
-            #[cfg(feature = "remote")]
-            Destination::Remote(_) => {}
+            // Another writer may have the name, where locks do not hold.
+            Destination::Local { temporary, .. } if leads_to(temporary, file.file()) => {
+                // Only Unix removes a file that is open. There the lock lasts, so that no other writer takes the name before.
+                let _locked = cfg!(unix).then_some(file);
+                let _ = fs::remove(temporary);
+                self.listed = None;
+            }
+            _ => {}
         }
     }
 }
@@ -524,6 +540,34 @@ mod tests {
             assert!(results[usize::from(found[0])].is_ok());
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), round + 1);
         }
+    }
+
+    #[test]
+    fn name_of_another_writer_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x");
+        let begin = || AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
+        for is_committed in [true, false] {
+            let lost = begin();
+            // A writer on another machine, where locks do not hold.
+            std::fs::remove_file(temporary_path(&target, 0)).unwrap();
+            let mut other = begin();
+            other.write_all(b"whole").unwrap();
+            if is_committed {
+                assert!(lost.commit().unwrap_err().is_contended());
+            } else {
+                drop(lost);
+            }
+            other.commit().unwrap();
+            assert_eq!(read_text(&target, 100).unwrap(), b"whole");
+            std::fs::remove_file(&target).unwrap();
+        }
+        // A name that no file can take.
+        std::fs::create_dir(temporary_path(&target, 0)).unwrap();
+        put(&folder.path().join("killed"), b"");
+        std::fs::rename(folder.path().join("killed"), folder.path().join(".x.trilith-tmp-1-1")).unwrap();
+        begin().commit().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -333,8 +333,9 @@ fn write_journal(update: &FileUpdate, file: &FsFile, lock: &WriteLock, old_len: 
         }
         name = temporary_path(&lock.path, attempt);
     }
+    let made = FsFile::create_private(&name).map_err(fail)?;
     let done = (|| {
-        let mut out = HashingFile { file: FsFile::create_private(&name).map_err(fail)?, hash: Sha256::new(), buffer: Vec::new() };
+        let mut out = HashingFile { file: made, hash: Sha256::new(), buffer: Vec::new() };
         // The lock shows a later writer that this file is in use.
         let _ = out.file.file().try_lock();
         out.append(MAGIC).map_err(fail)?;

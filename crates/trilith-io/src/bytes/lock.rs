@@ -310,19 +310,36 @@ pub(super) fn temporary_path(path: &Path, attempt: u32) -> PathBuf {
 /// Removes the temporary file of `target` that a killed process left. Returns `true` if a writer has it.
 pub(super) fn remove_stale_temporary(target: &Path) -> bool {
     let temporary = temporary_path(target, 0);
-    if !std::fs::symlink_metadata(&temporary).is_ok_and(|there| there.is_file()) {
-        return false;
-    }
-    let Ok(file) = std::fs::OpenOptions::new().write(true).open(&temporary) else { return false };
+    std::fs::symlink_metadata(&temporary).is_ok_and(|there| there.is_file()) && !remove_unlocked(&temporary)
+}
+
+/// Removes the temporary files of `target` with numbers of processes that were killed. Returns `true` if a writer has one of them.
+pub(super) fn remove_numbered_temporaries(target: &Path) -> bool {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut prefix = hidden_name(target, TEMP_EXTENSION);
+    prefix.push("-");
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let is_one = |entry: &std::fs::DirEntry| {
+        let begins = entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
+        begins && entry.file_type().is_ok_and(|kind| kind.is_file())
+    };
+    let found: Vec<PathBuf> = entries.flatten().filter(is_one).map(|entry| entry.path()).collect();
+    found.iter().filter(|path| !remove_unlocked(path)).count() > 0
+}
+
+/// Removes a file if no process has a lock on it. Returns `false` if one has.
+fn remove_unlocked(path: &Path) -> bool {
+    // A file that cannot be opened is that of another user.
+    let Ok(file) = std::fs::OpenOptions::new().write(true).open(path) else { return true };
     match lock_with_retry(&file, File::try_lock) {
         Ok(()) => {
             // The writer may have put the file in place meanwhile.
-            if leads_to(&temporary, &file) {
-                let _ = fs::remove(&temporary);
+            if leads_to(path, &file) {
+                let _ = fs::remove(path);
             }
-            false
+            true
         }
-        Err(TryLockError::WouldBlock) => true,
-        Err(TryLockError::Error(_)) => false,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => true,
     }
 }

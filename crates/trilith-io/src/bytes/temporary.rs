@@ -39,7 +39,11 @@ impl TemporaryGuard {
 
 impl Drop for TemporaryGuard {
     fn drop(&mut self) {
-        lock(&TEMPORARY_FILES).retain(|path| *path != self.0);
+        let mut made = lock(&TEMPORARY_FILES);
+        // Another thread may have listed the same name since the file was put in place.
+        if let Some(at) = made.iter().position(|path| *path == self.0) {
+            made.remove(at);
+        }
     }
 }
 

@@ -344,7 +344,7 @@ impl<'a> AsdfBuilder<'a> {
     /// streamed array, or if the row has no field for a codec.
     pub fn into_blocks(self, row: &'static Generation, target: &dyn Source) -> Result<Vec<StoredBlock>> {
         let mut blocks = self.into_unhashed_blocks(row, target)?;
-        StoredBlock::add_checksums(&mut blocks);
+        StoredBlock::add_checksums(&mut blocks)?;
         Ok(blocks)
     }
 

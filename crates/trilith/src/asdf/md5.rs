@@ -188,11 +188,15 @@ fn compress<const N: usize>(states: [&mut [u32; 4]; N], data: [&[u8]; N]) {
 }
 
 /// The MD5 of each stream in memory, three at a time on this thread, in little more time than the longest takes.
-pub(crate) fn digest_slices(streams: &[&[u8]]) -> Vec<[u8; 16]> {
+///
+/// # Errors
+/// Returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+pub(crate) fn digest_slices(streams: &[&[u8]]) -> Result<Vec<[u8; 16]>> {
     let mut order: Vec<usize> = (0..streams.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(streams[*i].len()));
     let mut digests = vec![[0; 16]; streams.len()];
     for group in order.chunks(3) {
+        crate::interrupt::check()?;
         let whole = [0, 1, 2].map(|place| {
             let bytes = group.get(place).map_or(&[][..], |i| streams[*i]);
             &bytes[..bytes.len() & !63]
@@ -209,7 +213,7 @@ pub(crate) fn digest_slices(streams: &[&[u8]]) -> Vec<[u8; 16]> {
             digests[*i] = md5.finish();
         }
     }
-    digests
+    Ok(digests)
 }
 
 /// The MD5 of one source.
@@ -275,7 +279,7 @@ mod tests {
         for lens in [vec![], vec![0], vec![64, 64], vec![1000, 63, 128], vec![5, 0, 1000, 999, 64, 65, 320]] {
             let streams: Vec<&[u8]> = lens.iter().map(|len| &bytes[1000 - len..]).collect();
             let wanted: Vec<_> = streams.iter().map(|stream| expected(stream)).collect();
-            assert_eq!(digest_slices(&streams), wanted, "{lens:?}");
+            assert_eq!(digest_slices(&streams).unwrap(), wanted, "{lens:?}");
         }
     }
 }

@@ -159,7 +159,7 @@ impl StoredBlock {
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<Self> {
         let mut block = Self::encode_unhashed(row, options, pieces)?;
-        Self::add_checksums(std::slice::from_mut(&mut block));
+        Self::add_checksums(std::slice::from_mut(&mut block))?;
         Ok(block)
     }
 
@@ -183,17 +183,21 @@ impl StoredBlock {
     }
 
     /// Computes the checksums of the blocks that have none yet, of several at a time.
-    pub(crate) fn add_checksums(blocks: &mut [Self]) {
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    pub(crate) fn add_checksums(blocks: &mut [Self]) -> Result<()> {
         let mut unhashed: Vec<&mut Self> = blocks.iter_mut().filter(|block| block.needs_checksum).collect();
         let stored: Vec<SourceRef> = unhashed.iter().map(|block| block.stored.clone()).collect();
         let views: Vec<&[u8]> = stored.iter().map(|bytes| bytes.view(0, bytes.len()).unwrap_or_default()).collect();
-        for ((block, digest), view) in unhashed.iter_mut().zip(md5::digest_slices(&views)).zip(&views) {
+        for ((block, digest), view) in unhashed.iter_mut().zip(md5::digest_slices(&views)?).zip(&views) {
             // Bytes in a file are hashed when they are written.
             if view.len() as u64 == block.stored.len() {
                 block.block.checksum = Some(digest.to_vec());
             }
             block.needs_checksum = false;
         }
+        Ok(())
     }
 
     /// The elements of an array where they are, if they are in a file on this machine just as they are to be stored, and

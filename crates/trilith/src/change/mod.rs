@@ -442,7 +442,7 @@ impl<'f> Change<'f> {
         }
         let mut blocks = builder.into_unhashed_blocks(row, &**self.file.sections().source())?;
         if self.is_exploded(path)? {
-            StoredBlock::add_checksums(&mut blocks);
+            StoredBlock::add_checksums(&mut blocks)?;
             self.store_beside(blocks, &mut node)?;
             return Ok(node);
         }
@@ -627,7 +627,7 @@ impl<'f> Change<'f> {
     fn write_tree<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<(Vec<Diagnostic>, Cow<'_, Tree>)> {
         self.apply_pending()?;
         self.check_tree()?;
-        StoredBlock::add_checksums(&mut self.added);
+        StoredBlock::add_checksums(&mut self.added)?;
         let options = WriteOptions { keep_unused: true, ..options.clone() };
         let written = self.write_with(self.current_tree(), out, &options)?;
         Ok((written.damaged, written.tree))

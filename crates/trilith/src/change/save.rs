@@ -118,7 +118,7 @@ impl Change<'_> {
     fn save_settled(&mut self, mut options: SaveOptions<'_>) -> Result<SaveReport> {
         let (file, output) = (self.file(), options.output.take());
         self.check_tree()?;
-        StoredBlock::add_checksums(&mut self.added);
+        StoredBlock::add_checksums(&mut self.added)?;
         let _call = file.limits().call();
         if output.is_some() && self.has_new_files() {
             return Err(Error::invalid_input("the new array gets a separate file, next to the file that is changed")
