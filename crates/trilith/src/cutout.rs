@@ -20,9 +20,9 @@ use crate::change::Change;
 use crate::convert::{ConvertOptions, TargetForm};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{File, FileFormat, OpenOptions, verify_written};
+use crate::file::{File, FileFormat, OpenOptions, verify_with_tree};
 use crate::fits::{self, Card, CardValue, HduData, Header, OutsidePixel, StoredImage};
-use crate::tree::{Edit, TreePath};
+use crate::tree::{Edit, Tree, TreePath};
 use crate::wcs::{BoxSize, FoundWcs, PixelBox, PositionFrame};
 pub use image::CutoutImage;
 
@@ -266,33 +266,64 @@ impl<'f> PixelCutout<'f> {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`PixelCutout::edit`] and
     /// [`File::convert_into`].
     pub fn write(&self, form: FileFormat, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        if self.is_converted_fits() {
-            return self.write_as_fits(form, options, out);
+        self.write_with_tree(form, options, out).map(|(notes, _)| notes)
+    }
+
+    /// Writes the cutout as [`PixelCutout::write`] does, reads an ASDF or FITS file back, and checks that its arrays can be found.
+    ///
+    /// # Errors
+    /// Returns the errors of [`PixelCutout::write`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be
+    /// read.
+    #[doc(hidden)]
+    pub fn write_checked(&self, form: FileFormat, options: &ConvertOptions, out: &mut NewFile) -> Result<Vec<String>> {
+        let (notes, tree) = self.write_with_tree(form, options, out.writer())?;
+        if matches!(form, FileFormat::Asdf | FileFormat::Fits)
+            && let Some(written) = out.reread_source()?
+        {
+            verify_with_tree(written, tree.as_ref(), None, self.image.file.limits())?;
         }
-        match form {
+        Ok(notes)
+    }
+
+    /// Does the same as [`PixelCutout::write`], and returns the tree of an ASDF file as well, if it is known.
+    fn write_with_tree(
+        &self,
+        form: FileFormat,
+        options: &ConvertOptions,
+        out: &mut dyn WriteSeek,
+    ) -> Result<(Vec<String>, Option<Tree>)> {
+        if self.is_converted_fits() {
+            return Ok((self.write_as_fits(form, options, out)?, None));
+        }
+        let notes = match form {
             FileFormat::Npy => {
                 let array = self.array()?;
                 let masked = array.masked_count()?;
                 array.write_npy(out)?;
-                Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
+                (masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect()
             }
             FileFormat::Asdf if self.preferred_format() == FileFormat::Fits => {
                 let mut whole = std::io::Cursor::new(Vec::new());
                 let mut notes = self.write_hdus(&mut whole)?;
                 notes.extend(self.write_converted(whole.into_inner(), TargetForm::Asdf, &ConvertOptions::default(), out)?);
-                Ok(notes)
+                notes
             }
-            FileFormat::Asdf => self.write_asdf(out),
-            FileFormat::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
+            FileFormat::Asdf => return self.write_asdf(out).map(|(notes, tree)| (notes, Some(tree))),
+            FileFormat::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => {
+                self.write_hdus(out)?
+            }
             FileFormat::Fits => {
                 let mut asdf = std::io::Cursor::new(Vec::new());
-                let mut notes = self.write_asdf(&mut asdf)?;
+                let (mut notes, _) = self.write_asdf(&mut asdf)?;
                 notes.extend(self.write_converted(asdf.into_inner(), TargetForm::Fits, options, out)?);
-                Ok(notes)
+                notes
             }
-            other => Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
-                .hint("give a name that ends in .asdf, .fits, .npy or .png")),
-        }
+            other => {
+                return Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
+                    .hint("give a name that ends in .asdf, .fits, .npy or .png"));
+            }
+        };
+        Ok((notes, None))
     }
 
     /// Returns `true` if the image is in an ASDF file with the HDUs of a FITS file, whose coordinates are a list of cards.
@@ -335,34 +366,10 @@ impl<'f> PixelCutout<'f> {
         Ok(done.losses.into_iter().map(|loss| loss.message).chain(done.notes).collect())
     }
 
-    /// Writes the cutout as [`PixelCutout::write`] does, reads an ASDF or FITS file back, and checks that its arrays can be found.
-    ///
-    /// # Errors
-    /// Returns the errors of [`PixelCutout::write`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be
-    /// read.
-    pub fn write_checked(&self, form: FileFormat, options: &ConvertOptions, out: &mut NewFile) -> Result<Vec<String>> {
-        let is_edited = form == FileFormat::Asdf && self.preferred_format() != FileFormat::Fits && !self.is_converted_fits();
-        if is_edited && !self.is_embedded() {
-            let (mut change, left) = self.edit()?;
-            let damaged = change.write_checked(out, &WriteOptions::default())?;
-            return Ok(edit_notes(left, damaged));
-        }
-        let notes = self.write(form, options, out.writer())?;
-        if matches!(form, FileFormat::Asdf | FileFormat::Fits)
-            && let Some(written) = out.reread_source()?
-        {
-            verify_written(written, None, self.image.file.limits())?;
-        }
-        Ok(notes)
-    }
-
-    /// Returns `true` if the image is in an ASDF file inside of a FITS file.
-    fn is_embedded(&self) -> bool {
-        self.image.file.as_asdf().and_then(AsdfFile::container).is_some_and(|container| container.hdu != 0)
-    }
-
-    fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        if self.is_embedded() {
+    /// Writes an ASDF file. Returns notes for the user, and the tree of the file.
+    fn write_asdf(&self, out: &mut dyn WriteSeek) -> Result<(Vec<String>, Tree)> {
+        let around = self.image.file.as_asdf().and_then(AsdfFile::container).filter(|container| container.hdu != 0);
+        if around.is_some() {
             // The arrays of an ASDF file in a FITS file may be HDUs: it is taken out first.
             let mut options = ConvertOptions::default();
             (options.to, options.allow_loss) = (TargetForm::Asdf, true);
@@ -373,8 +380,13 @@ impl<'f> PixelCutout<'f> {
             return image.by_pixel_box(self.pixels.clone(), self.options.clone()).write_asdf(out);
         }
         let (mut change, left) = self.edit()?;
-        let damaged = change.write(out, &WriteOptions::default())?;
-        Ok(edit_notes(left, damaged))
+        let (damaged, tree) = change.write_tree(out, &WriteOptions::default())?;
+        let mut notes: Vec<String> = left
+            .into_iter()
+            .map(|path| format!("{path} is left out: it has another shape or other coordinates than the image"))
+            .collect();
+        notes.extend(damaged.into_iter().map(|found| found.message));
+        Ok((notes, tree.into_owned()))
     }
 
     /// The images of a FITS file that have the shape of this one, each with its own header.
@@ -536,13 +548,6 @@ impl<'f> PixelCutout<'f> {
         let parts = cut.iter().map(|(_, array)| self.pixels.slice(array)).filter_map(Result::transpose);
         announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, MERGE_GAP)
     }
-}
-
-/// Notes for the user: arrays that are left out, and damaged blocks.
-fn edit_notes(left: Vec<String>, damaged: Vec<Diagnostic>) -> Vec<String> {
-    let left =
-        left.into_iter().map(|path| format!("{path} is left out: it has another shape or other coordinates than the image"));
-    left.chain(damaged.into_iter().map(|found| found.message)).collect()
 }
 
 /// The pixels of a position in one of the images of a FITS file.

@@ -16,6 +16,7 @@ impl Tree {
     /// assert_eq!(renumbered.node_at_pointer("/shape/0").unwrap().as_u64(), Some(3));
     /// # Ok::<(), trilith_yaml::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn with_numbers(&self, numbers: &[(Node<'_>, u64)]) -> Option<Self> {
         let is_number = |text: &str| text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
         let mut places = Vec::with_capacity(numbers.len());

@@ -19,11 +19,11 @@ use crate::asdf::{
     ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
 };
 use crate::assemble::{self, BlockCodec, CopiedBlock, NewSource};
-use crate::bytes::{self, FileUpdate, NewFile};
+use crate::bytes::{self, FileUpdate};
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::{File, container_fits, header_update, verify_with_tree};
+use crate::file::{File, container_fits, header_update};
 use crate::fits::FitsFile;
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
@@ -610,21 +610,12 @@ impl<'f> Change<'f> {
         self.write_tree(out, options).map(|(damaged, _)| damaged)
     }
 
-    /// Writes the changed file as [`Change::write`] does, reads it back, and checks that its arrays can be found.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Change::write`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be read.
-    pub fn write_checked(&mut self, out: &mut NewFile, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
-        let limits = self.file.limits();
-        let (damaged, tree) = self.write_tree(out.writer(), options)?;
-        if let Some(written) = out.reread_source()? {
-            verify_with_tree(written, &tree, None, limits)?;
-        }
-        Ok(damaged)
-    }
-
     /// Does the same as [`Change::write`], and returns the tree that was written.
-    fn write_tree<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<(Vec<Diagnostic>, Cow<'_, Tree>)> {
+    pub(crate) fn write_tree<W: Write + Seek>(
+        &mut self,
+        out: W,
+        options: &WriteOptions,
+    ) -> Result<(Vec<Diagnostic>, Cow<'_, Tree>)> {
         self.apply_pending()?;
         self.check_tree()?;
         StoredBlock::add_checksums(&mut self.added)?;

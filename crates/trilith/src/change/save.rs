@@ -150,7 +150,7 @@ impl Change<'_> {
         let tree = moved.as_ref().unwrap_or_else(|| self.current_tree());
         let WrittenChange { numbers, damaged, tree } = self.write_new(tree, &mut out, &mut options)?;
         if let Some(written) = out.reread_source()? {
-            verify_with_tree(written, &tree, Some(file), file.limits())?;
+            verify_with_tree(written, Some(&tree), Some(file), file.limits())?;
         }
         let mut warnings: Vec<String> =
             damaged.into_iter().map(|found| format!("{}; it keeps this checksum", found.message)).collect();

@@ -154,7 +154,11 @@ impl<'f> ImageArrays<'f> {
     fn new(file: &'f File, found: FoundWcs, key: WcsKey) -> Result<Option<Self>> {
         let Some(path) = found.array.clone() else { return Ok(None) };
         let shape = file.item(&path)?.describe()?.shape;
-        Ok(Some(Self { file, found, path, shape, key, members: OnceLock::new(), tags: OnceLock::new() }))
+        Ok(Some(Self::from_parts(file, found, path, shape, key)))
+    }
+
+    fn from_parts(file: &'f File, found: FoundWcs, path: String, shape: Vec<u64>, key: WcsKey) -> Self {
+        Self { file, found, path, shape, key, members: OnceLock::new(), tags: OnceLock::new() }
     }
 
     /// The pixels of a cutout around a position; None if it is outside of the image.
@@ -181,15 +185,7 @@ impl<'f> ImageArrays<'f> {
     /// The image with other coordinates.
     pub(super) fn with_coordinates(&self, found: FoundWcs) -> Self {
         let path = found.array.clone().unwrap_or_else(|| self.path.clone());
-        Self {
-            file: self.file,
-            found,
-            path,
-            shape: self.shape.clone(),
-            key: self.key,
-            members: OnceLock::new(),
-            tags: OnceLock::new(),
-        }
+        Self::from_parts(self.file, found, path, self.shape.clone(), self.key)
     }
 
     /// Returns `true` if an array ends with the axes of the image.

@@ -29,15 +29,14 @@ pub fn verify_written(written: SourceRef, from: Option<&AsdfFile>, limits: &Limi
         .hint("nothing was changed; write another form, or report it"))
 }
 
-/// Does the same as [`verify_written`], for a file that should have this tree. If its text is the same, it is not parsed again.
+/// Does the same as [`verify_written`], for a file that should have a known tree. If its text is the same, it is not parsed again.
 ///
 /// # Errors
 /// Returns the errors of [`verify_written`].
-pub(crate) fn verify_with_tree(written: SourceRef, tree: &Tree, from: Option<&AsdfFile>, limits: &Limits) -> Result<()> {
-    let opened = check_once(&written.clone(), || AsdfFile::open_if_tree(written.clone(), tree, limits));
-    let is_readable = |file: &AsdfFile| matches!(walk::first_unreadable(file), Ok(None));
-    if opened.is_ok_and(|file| file.as_ref().is_some_and(is_readable)) {
-        return Ok(());
+pub(crate) fn verify_with_tree(written: SourceRef, tree: Option<&Tree>, from: Option<&AsdfFile>, limits: &Limits) -> Result<()> {
+    let open = |tree| check_once(&written, || AsdfFile::open_if_tree(written.clone(), tree, limits)).ok().flatten();
+    match tree.and_then(open) {
+        Some(file) if matches!(walk::first_unreadable(&file), Ok(None)) => Ok(()),
+        _ => verify_written(written, from, limits),
     }
-    verify_written(written, from, limits)
 }
